@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// syclamp info: what this machine offers, and whether its arithmetic can be trusted.
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/commands.hpp"
+#include "syclamp/syclamp.hpp"
+
+namespace syclamp::program {
+namespace {
+
+using check = std::pair<const char*, bool arithmetic_report::*>;
+
+constexpr check relied_upon[] = {
+    {"bits_survive", &arithmetic_report::bits_survive},
+    {"half_subnormals", &arithmetic_report::half_subnormals},
+    {"half_rounds_to_even", &arithmetic_report::half_rounds_to_even},
+    {"no_reassociation", &arithmetic_report::no_reassociation},
+    {"no_contraction", &arithmetic_report::no_contraction},
+    {"exact_fma", &arithmetic_report::exact_fma},
+    {"exact_division", &arithmetic_report::exact_division},
+    {"exact_square_root", &arithmetic_report::exact_square_root},
+};
+constexpr check told[] = {
+    {"nan_tests_survive", &arithmetic_report::nan_tests_survive},
+    {"float_subnormals", &arithmetic_report::float_subnormals},
+};
+
+nlohmann::ordered_json json_of(const device_report& device) {
+  nlohmann::ordered_json tests;
+  for (const auto& [name, member] : relied_upon) tests[name] = device.arithmetic.*member;
+  for (const auto& [name, member] : told) tests[name] = device.arithmetic.*member;
+  return {{"name", device.name},
+          {"vendor", device.vendor},
+          {"driver", device.driver},
+          {"backend", device.backend},
+          {"kind", device.kind},
+          {"profile", device.profile},
+          {"compute_units", device.compute_units},
+          {"memory_bytes", device.memory_bytes},
+          {"fp64", device.has_fp64},
+          {"fp16", device.has_fp16},
+          {"usable", device.usable},
+          {"problem", device.problem},
+          {"self_test", tests}};
+}
+
+void print_json(const system_report& report) {
+  nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+  for (const auto& device : report.devices) devices.push_back(json_of(device));
+  const nlohmann::ordered_json all = {
+      {"version", report.version},
+      {"kernel_mode", report.kernel_mode},
+      {"compiler", report.compiler},
+      {"cache", {{"folder", report.cache}, {"files", report.cache_files}, {"bytes", report.cache_bytes}}},
+      {"devices", devices},
+      {"advice", report.advice}};
+  fmt::print("{}\n", all.dump(2));
+}
+
+void print_text(const system_report& report) {
+  fmt::print("syclamp {}\n", report.version);
+  fmt::print("  kernels      {}, {}\n", report.kernel_mode, report.compiler);
+  if (report.cache.empty()) {
+    fmt::print("  cache        none\n");
+  } else {
+    fmt::print("  cache        {} ({} files, {:.1f} KiB)\n", report.cache, report.cache_files,
+               static_cast<double>(report.cache_bytes) / 1024.0);
+  }
+  for (const auto& device : report.devices) {
+    fmt::print("\n{} ({}, {})\n", device.name, device.kind, device.backend);
+    fmt::print("  driver       {}\n", device.driver);
+    fmt::print("  units        {}, {:.1f} GiB of memory\n", device.compute_units,
+               static_cast<double>(device.memory_bytes) / (1u << 30));
+    fmt::print("  types        FP16 {}, FP64 {} (never needed)\n", device.has_fp16 ? "yes" : "no",
+               device.has_fp64 ? "yes" : "no");
+    if (!device.profile.empty()) {
+      fmt::print("  profile      {}\n", device.profile);
+      fmt::print("  arithmetic   {}\n", device.arithmetic.sound() ? "strict: every self-test passed" : "NOT STRICT");
+      for (const auto& [name, member] : relied_upon)
+        if (!(device.arithmetic.*member)) fmt::print("    failed     {}\n", name);
+      for (const auto& [name, member] : told)
+        fmt::print("    {:<20} {}\n", name, device.arithmetic.*member ? "yes" : "no");
+    }
+    if (!device.problem.empty()) fmt::print("  NOT USABLE   {}\n", device.problem);
+  }
+  for (const auto& line : report.advice) fmt::print("\nNote: {}.\n", line);
+}
+
+}  // namespace
+
+void add_info_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand(
+      "info", "Shows devices, drivers, tuning profiles and the kernel cache, and tests each device's arithmetic.");
+  auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "Print JSON instead of text");
+  command->footer(
+      "SYCLAMP_PROFILE=NAME forces a tuning profile; SYCLAMP_CACHE=off or SYCLAMP_CACHE_DIR=FOLDER say where compiled\n"
+      "kernels are kept; ONEAPI_DEVICE_SELECTOR limits the devices that SYCL shows.");
+  command->callback([as_json] {
+    const system_report report = describe_system();
+    *as_json ? print_json(report) : print_text(report);
+    bool usable = false;
+    for (const auto& device : report.devices) usable |= device.usable;
+    if (!usable) engine{};  // says what is missing and how to get it
+  });
+}
+
+}  // namespace syclamp::program

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace syclamp::program {
+
+/// Writes a whole file or none: the text goes to a temporary name beside it, which is then renamed.
+/// \throws std::runtime_error that names the file
+void write_file(const std::filesystem::path& file, std::string_view text);
+
+}  // namespace syclamp::program

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// AMD GPUs, CDNA and RDNA. Never run on hardware: four waves of 64 to a group hide the latency of the reduction.
+#pragma once
+
+#include "profile.hpp"
+
+namespace syclamp::backends {
+
+inline constexpr profile amd_gpu{
+    .name = "amd_gpu",
+    .inspect = {.pack_bytes = 16, .group_size = 256, .groups_per_unit = 8},
+};
+
+}  // namespace syclamp::backends

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any other device: modest groups that every SYCL device accepts.
+#pragma once
+
+#include "profile.hpp"
+
+namespace syclamp::backends {
+
+inline constexpr profile generic{
+    .name = "generic",
+    .inspect = {.pack_bytes = 16, .group_size = 64, .groups_per_unit = 16},
+};
+
+}  // namespace syclamp::backends

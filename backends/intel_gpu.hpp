@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Intel GPUs (Xe). Never run on hardware: starting points from SPEED.md 2.1, to be measured.
+#pragma once
+
+#include "profile.hpp"
+
+namespace syclamp::backends {
+
+inline constexpr profile intel_gpu{
+    .name = "intel_gpu",
+    .inspect = {.pack_bytes = 16, .group_size = 512, .groups_per_unit = 8},
+};
+
+}  // namespace syclamp::backends

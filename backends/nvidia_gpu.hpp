@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVIDIA GPUs, sm_70 and later. Never run on hardware: what the assembler makes of it is in docs/gpu-code.md.
+#pragma once
+
+#include "profile.hpp"
+
+namespace syclamp::backends {
+
+inline constexpr profile nvidia_gpu{
+    .name = "nvidia_gpu",
+    .inspect = {.pack_bytes = 16, .group_size = 256, .groups_per_unit = 8},
+};
+
+}  // namespace syclamp::backends

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device family may choose. A profile is plain data: it never changes what is computed, only in which order the
+// memory is walked, so every profile is correct on every device.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace syclamp {
+
+/// How a kernel walks over memory: each work-group takes its share of the chunks, and in a chunk neighbouring
+/// work-items take neighbouring packs of `pack_bytes`. A group of one work-item therefore streams through its share.
+struct traversal {
+  std::uint32_t pack_bytes;       ///< what one work-item loads at a time; a power of two
+  std::uint32_t group_size;       ///< work-items in a work-group; a power of two
+  std::uint32_t groups_per_unit;  ///< work-groups for each compute unit, if there is work for so many
+};
+
+struct profile {
+  std::string_view name;
+  traversal inspect;
+};
+
+}  // namespace syclamp

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the machine can do without SYCL: loops that a C++ compiler vectorises (AVX2 where there is) and OpenMP spreads
+// over the cores. They move the same bytes as an operation of ours and are its yardstick in the same run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace syclamp::bench::native {
+
+/// Reads `bytes` bytes and combines them into a number, so that no compiler can leave the reading out.
+std::uint64_t read(const void* data, std::size_t bytes);
+
+}  // namespace syclamp::bench::native

@@ -1,0 +1,61 @@
+# Finds SYCL and defines the target syclamp::sycl. Used by syclamp's own build and, installed, by those who link to it.
+#   SYCLAMP_KERNELS     jit, aot-dpcpp or aot-acpp
+#   SYCLAMP_SYCL_ROOT   where SYCL is installed: the prefix that ./run setup makes, a oneAPI compiler folder, or the
+#                       prefix of AdaptiveCpp. Option or environment variable.
+if(NOT SYCLAMP_SYCL_ROOT AND DEFINED ENV{SYCLAMP_SYCL_ROOT})
+  set(SYCLAMP_SYCL_ROOT "$ENV{SYCLAMP_SYCL_ROOT}")
+endif()
+set(SYCLAMP_SYCL_ROOT "${SYCLAMP_SYCL_ROOT}" CACHE PATH "Where SYCL is installed")
+
+if(SYCLAMP_KERNELS STREQUAL "jit")
+  if(NOT SYCLAMP_SYCL_ROOT)
+    set(SYCLAMP_SYCL_ROOT "${SYCLAMP_DEFAULT_SYCL_ROOT}")
+  endif()
+  find_path(SYCLAMP_SYCL_INCLUDE sycl/sycl.hpp PATHS "${SYCLAMP_SYCL_ROOT}/include" NO_DEFAULT_PATH)
+  find_library(SYCLAMP_SYCL_LIBRARY sycl PATHS "${SYCLAMP_SYCL_ROOT}/lib" NO_DEFAULT_PATH)
+  if(NOT SYCLAMP_SYCL_INCLUDE OR NOT SYCLAMP_SYCL_LIBRARY)
+    message(FATAL_ERROR "No DPC++ runtime (include/sycl/sycl.hpp, lib/libsycl.so) in \"${SYCLAMP_SYCL_ROOT}\". Run "
+                        "./run setup, or set SYCLAMP_SYCL_ROOT to an installed one.")
+  endif()
+  get_filename_component(SYCLAMP_SYCL_LIB "${SYCLAMP_SYCL_LIBRARY}" DIRECTORY)
+  if(NOT TARGET syclamp::sycl)
+    add_library(syclamp::sycl SHARED IMPORTED)
+    set_target_properties(syclamp::sycl PROPERTIES
+      IMPORTED_LOCATION "${SYCLAMP_SYCL_LIBRARY}"
+      INTERFACE_INCLUDE_DIRECTORIES "${SYCLAMP_SYCL_INCLUDE}" # imported, hence a system folder: its warnings are its own
+      INTERFACE_COMPILE_DEFINITIONS SYCL_DISABLE_FSYCL_SYCLHPP_WARNING)
+  endif()
+elseif(SYCLAMP_KERNELS STREQUAL "aot-dpcpp")
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_FLAGS -fsycl)
+  check_cxx_source_compiles("#include <sycl/sycl.hpp>\nint main() { sycl::queue{}; }" SYCLAMP_COMPILER_IS_DPCPP)
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(NOT SYCLAMP_COMPILER_IS_DPCPP)
+    message(FATAL_ERROR "${CMAKE_CXX_COMPILER} does not compile SYCL with -fsycl. Configure with "
+                        "-DCMAKE_CXX_COMPILER=icpx (after oneAPI's setvars.sh) or with an open-source DPC++'s clang++.")
+  endif()
+  if(NOT TARGET syclamp::sycl)
+    set(SYCLAMP_SYCL_TARGETS "" CACHE STRING "Value for -fsycl-targets=, for example nvptx64-nvidia-cuda; empty: default")
+    set(sycl_flags -fsycl)
+    if(SYCLAMP_SYCL_TARGETS)
+      list(APPEND sycl_flags "-fsycl-targets=${SYCLAMP_SYCL_TARGETS}")
+    endif()
+    add_library(syclamp::sycl INTERFACE IMPORTED)
+    set_target_properties(syclamp::sycl PROPERTIES
+      INTERFACE_COMPILE_OPTIONS "${sycl_flags}" INTERFACE_LINK_OPTIONS "${sycl_flags}")
+  endif()
+elseif(SYCLAMP_KERNELS STREQUAL "aot-acpp")
+  if(NOT ACPP_TARGETS)
+    set(ACPP_TARGETS generic)
+  endif()
+  set(ACPP_TARGETS "${ACPP_TARGETS}" CACHE STRING "Targets of AdaptiveCpp, for example generic or omp")
+  find_package(AdaptiveCpp CONFIG HINTS "${SYCLAMP_SYCL_ROOT}")
+  if(NOT AdaptiveCpp_FOUND)
+    message(FATAL_ERROR "AdaptiveCpp was not found. Set SYCLAMP_SYCL_ROOT to the prefix it is installed in.")
+  endif()
+  if(NOT TARGET syclamp::sycl)
+    add_library(syclamp::sycl INTERFACE IMPORTED)
+  endif()
+else()
+  message(FATAL_ERROR "SYCLAMP_KERNELS is \"${SYCLAMP_KERNELS}\"; it must be jit, aot-dpcpp or aot-acpp.")
+endif()

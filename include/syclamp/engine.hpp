@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A device, the queue that feeds it, and the kernels compiled for it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sycl/sycl.hpp>
+
+namespace syclamp {
+
+namespace launch {
+class kernel_library;
+}
+struct profile;
+
+/// What every operation needs: an in-order queue, the tuning profile of its device, and the compiled kernels.
+///
+/// An engine is a handle: copies share everything and are cheap. Engines do not know of each other, so any number of
+/// them, on any devices, may be used by any threads at once. Kernels are compiled when they are first needed and kept
+/// on disk (see docs/architecture.md, "The kernel cache").
+class engine {
+ public:
+  /// An engine on the best device that SYCL offers.
+  /// \throws no_device_error, with what to install, if there is none.
+  engine();
+
+  /// An engine on the caller's queue.
+  /// \param queue    must be in-order: operations rely on it instead of waiting.
+  /// \param profile  name of the tuning profile to use; empty means the one that fits the device, or the one that the
+  ///                 environment variable SYCLAMP_PROFILE names.
+  /// \throws invalid_argument if the queue is not in-order or there is no such profile.
+  explicit engine(sycl::queue queue, std::string_view profile = {});
+
+  /// The queue to which all operations of this engine go.
+  sycl::queue& queue() const;
+
+  /// Name of the profile in use, one of `profile_names()`.
+  std::string_view profile_name() const;
+
+  /// How many kernels this engine has submitted so far.
+  std::uint64_t kernels_submitted() const;
+
+  /// Compiles (or loads from the cache) everything that this engine may ever submit, so that no later call does.
+  /// \throws kernel_build_error
+  void compile_all() const;
+
+  /// Waits until all submitted work is done.
+  void wait() const;
+
+  // For the library's own operations.
+  launch::kernel_library& kernels() const;
+  const profile& tuning() const;
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+/// Names of all tuning profiles. Every profile is correct on every device; one of them is fast on it.
+std::vector<std::string> profile_names();
+
+}  // namespace syclamp

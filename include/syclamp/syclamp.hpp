@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The whole public interface of syclamp.
+#pragma once
+
+#include <syclamp/array_view.hpp>
+#include <syclamp/element_type.hpp>
+#include <syclamp/engine.hpp>
+#include <syclamp/error.hpp>
+#include <syclamp/inspection.hpp>
+#include <syclamp/inspector.hpp>
+#include <syclamp/log.hpp>
+#include <syclamp/system_info.hpp>
+#include <syclamp/version.hpp>

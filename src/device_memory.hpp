@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that belongs to an engine's device and frees itself.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include <fmt/format.h>
+#include <sycl/sycl.hpp>
+
+#include "syclamp/error.hpp"
+
+namespace syclamp {
+
+struct usm_deleter {
+  sycl::context context;
+  void operator()(void* memory) const { sycl::free(memory, context); }
+};
+
+template <typename T>
+using device_array = std::unique_ptr<T[], usm_deleter>;
+
+/// `count` elements of device memory, aligned so that any pack fits; at least one, so that there is always an address.
+template <typename T>
+device_array<T> allocate_on_device(const sycl::queue& queue, std::size_t count) {
+  constexpr std::size_t alignment = 64;
+  const std::size_t bytes = (std::max<std::size_t>(count, 1) * sizeof(T) + alignment - 1) / alignment * alignment;
+  void* memory = nullptr;
+  try {
+    memory = sycl::aligned_alloc_device(alignment, bytes, queue);
+  } catch (const sycl::exception&) {
+    memory = nullptr;  // implementations differ in how they say no
+  }
+  if (memory == nullptr)
+    throw out_of_memory_error(fmt::format("{} has no room for {} bytes; free memory or use a smaller problem",
+                                          queue.get_device().get_info<sycl::info::device::name>(), bytes));
+  return device_array<T>(static_cast<T*>(memory), usm_deleter{queue.get_context()});
+}
+
+}  // namespace syclamp

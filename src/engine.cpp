@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syclamp/engine.hpp"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/profiles.hpp"
+#include "device_facts.hpp"
+#include "launch/kernel_library.hpp"
+#include "launch/operations.hpp"
+#include "syclamp/error.hpp"
+
+namespace syclamp {
+namespace {
+
+const profile& profile_named(std::string_view name, std::string_view asked_by) {
+  for (const profile& one : backends::profiles)
+    if (one.name == name) return one;
+  throw invalid_argument(fmt::format("{} asks for the profile \"{}\", which does not exist; choose one of {}", asked_by,
+                                     name, fmt::join(profile_names(), ", ")));
+}
+
+const profile& profile_for(const sycl::device& device, std::string_view asked) {
+  if (!asked.empty()) return profile_named(asked, "the caller");
+  if (const char* forced = std::getenv("SYCLAMP_PROFILE"); forced != nullptr && *forced != '\0')
+    return profile_named(forced, "SYCLAMP_PROFILE");
+  return backends::choose(facts_of(device));
+}
+
+sycl::queue checked(sycl::queue queue) {
+  if (!queue.is_in_order())
+    throw invalid_argument(
+        "the queue is not in-order, and syclamp orders its kernels by it; make it with "
+        "sycl::queue{device, sycl::property::queue::in_order{}}");
+  if (const std::string why = launch::obstacle(queue.get_device()); !why.empty())
+    throw no_device_error(
+        fmt::format("cannot use {}: {}", queue.get_device().get_info<sycl::info::device::name>(), why));
+  return queue;
+}
+
+/// GPUs before accelerators before CPUs, devices that cannot be used left out.
+sycl::queue best_queue() {
+  const auto rank = [](const sycl::device& device) { return device.is_gpu() ? 3 : device.is_cpu() ? 1 : 2; };
+  std::vector<sycl::device> usable;
+  for (const sycl::device& device : sycl::device::get_devices())
+    if (launch::obstacle(device).empty()) usable.push_back(device);
+  if (usable.empty())
+    throw no_device_error(
+        "no SYCL device that syclamp can use was found. For the CPU install the package intel-opencl-rt (./run setup "
+        "does it); for a GPU its driver and SYCL plugin; if ONEAPI_DEVICE_SELECTOR is set, see that it leaves one");
+  const sycl::device* best = &usable.front();
+  for (const sycl::device& device : usable)
+    if (rank(device) > rank(*best)) best = &device;
+  return sycl::queue{*best, sycl::property::queue::in_order{}};
+}
+
+}  // namespace
+
+struct engine::state {
+  state(sycl::queue on, std::string_view profile_name)
+      : queue(checked(std::move(on))),
+        tuning(profile_for(queue.get_device(), profile_name)),
+        kernels(launch::make_kernel_library(queue, tuning)) {}
+
+  sycl::queue queue;
+  const profile& tuning;
+  std::unique_ptr<launch::kernel_library> kernels;
+};
+
+engine::engine() : engine(best_queue()) {}
+
+engine::engine(sycl::queue queue, std::string_view profile)
+    : state_(std::make_shared<state>(std::move(queue), profile)) {}
+
+sycl::queue& engine::queue() const { return state_->queue; }
+std::string_view engine::profile_name() const { return state_->tuning.name; }
+std::uint64_t engine::kernels_submitted() const { return state_->kernels->submitted(); }
+launch::kernel_library& engine::kernels() const { return *state_->kernels; }
+const profile& engine::tuning() const { return state_->tuning; }
+
+void engine::compile_all() const {
+  for (const launch::operation_base* op : launch::operations) state_->kernels->prepare(*op);
+}
+
+void engine::wait() const { state_->queue.wait_and_throw(); }
+
+std::vector<std::string> profile_names() {
+  std::vector<std::string> names;
+  for (const profile& one : backends::profiles) names.emplace_back(one.name);
+  return names;
+}
+
+}  // namespace syclamp

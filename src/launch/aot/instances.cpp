@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wraps the kernel bodies as function objects, once for each profile.
+#include "launch/aot/instances.hpp"
+
+#include <array>
+#include <utility>
+
+#include "backends/profiles.hpp"
+#include "launch/operations.hpp"
+#include "sycl_kernels/inspect.hpp"
+#include "sycl_kernels/self_test.hpp"
+
+namespace syclamp::launch::aot {
+namespace {
+
+using table = std::map<const operation_base*, submitter>;
+using backends::profiles;
+
+template <typename Body, unsigned GroupSize, typename... Args>
+sycl::event submit(sycl::queue& queue, std::uint64_t groups, const argument* arguments) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return queue.submit([&](sycl::handler& handler) {
+      const auto launch = [&](auto... args) {
+        sycl::local_accessor<typename Body::shared, 1> shared(sycl::range<1>(1), handler);
+        handler.parallel_for<Body>(sycl::nd_range<1>(groups * GroupSize, GroupSize),
+                                   [=](sycl::nd_item<1> item) { Body::run(item, shared[0], args...); });
+      };
+      launch(*static_cast<const Args*>(arguments[I].value)...);
+    });
+  }(std::index_sequence_for<Args...>{});
+}
+
+/// Adds the instance of `op` for profile number `P`.
+template <std::size_t P, template <unsigned, unsigned> typename Body, typename... Args>
+void add(table& to, const operation<Args...>& op, const auto walk) {
+  constexpr traversal how = profiles[P].*decltype(walk)::value;
+  to.emplace(&op, &submit<Body<how.pack_bytes, how.group_size>, how.group_size, Args...>);
+}
+
+template <traversal profile::* Walk>
+using walk = std::integral_constant<traversal profile::*, Walk>;
+
+template <std::size_t P>
+table instances_of_profile() {
+  table all;
+  add<P, kernels::inspect_chunks>(all, inspect_chunks, walk<inspect_chunks.walk>{});
+  add<P, kernels::inspect_total>(all, inspect_total, walk<inspect_total.walk>{});
+  add<P, kernels::self_test>(all, self_test, walk<self_test.walk>{});
+  return all;
+}
+
+}  // namespace
+
+const std::map<const operation_base*, submitter>& instances(const profile& tuning) {
+  static const auto all = []<std::size_t... P>(std::index_sequence<P...>) {
+    return std::array{instances_of_profile<P>()...};
+  }(std::make_index_sequence<profiles.size()>{});
+  return all.at(static_cast<std::size_t>(&tuning - profiles.data()));
+}
+
+}  // namespace syclamp::launch::aot

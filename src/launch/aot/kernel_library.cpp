@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that a SYCL compiler (DPC++ or AdaptiveCpp) built together with the library.
+#include "launch/kernel_library.hpp"
+
+#include <map>
+
+#include <fmt/format.h>
+
+#include "backends/profiles.hpp"
+#include "launch/aot/instances.hpp"
+#include "launch/operations.hpp"
+#include "syclamp/error.hpp"
+
+namespace syclamp::launch {
+namespace aot {
+namespace {
+
+class linked_library final : public kernel_library {
+ public:
+  explicit linked_library(const profile& tuning) : submitters_(instances(tuning)) {}
+
+  void prepare(const operation_base& op) override { find(op); }
+
+ private:
+  sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
+                            std::span<const argument> arguments) override {
+    return find(op)(queue, groups, arguments.data());
+  }
+
+  submitter find(const operation_base& op) const {
+    const auto found = submitters_.find(&op);
+    if (found == submitters_.end())
+      throw kernel_build_error(fmt::format("the operation {} is not among the kernels that were built; add it to {}",
+                                           op.name, "src/launch/aot/instances.cpp"),
+                               "");
+    return found->second;
+  }
+
+  const std::map<const operation_base*, submitter>& submitters_;
+};
+
+}  // namespace
+}  // namespace aot
+
+std::unique_ptr<kernel_library> make_kernel_library(const sycl::queue&, const profile& tuning) {
+  return std::make_unique<aot::linked_library>(tuning);
+}
+
+std::string_view mode() { return "aot"; }
+
+std::string compiler() { return SYCLAMP_AOT_COMPILER; }
+
+std::string cache_folder() { return {}; }
+
+std::string obstacle(const sycl::device&) { return {}; }
+
+}  // namespace syclamp::launch

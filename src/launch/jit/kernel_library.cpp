@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/kernel_library.hpp"
+
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+
+#include <fmt/format.h>
+
+#include "launch/jit/compiler.hpp"
+#include "launch/jit/kernel_cache.hpp"
+#include "launch/jit/runtime.hpp"
+#include "launch/jit/source.hpp"
+#include "launch/operations.hpp"
+#include "warn.hpp"
+
+namespace syclamp::launch {
+namespace jit {
+namespace {
+
+/// Kernels that DPC++'s run-time compiler makes when they are first asked for, a family at a time.
+class compiled_library final : public kernel_library {
+ public:
+  compiled_library(const sycl::queue& queue, const profile& tuning)
+      : context_(queue.get_context()), device_(queue.get_device()), tuning_(tuning) {}
+
+  void prepare(const operation_base& op) override { find(op); }
+
+ private:
+  sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
+                            std::span<const argument> arguments) override {
+    const sycl::kernel& kernel = find(op);
+    const std::size_t size = (tuning_.*op.walk).group_size;
+    return queue.submit([&](sycl::handler& handler) {
+      int position = 0;
+      for (const argument& one : arguments) {
+        // Pointers must be known as such to the runtime; anything else travels as bytes.
+        if (one.is_pointer) {
+          handler.set_arg(position++, *static_cast<void* const*>(one.value));
+        } else {
+          handler.set_arg(position++, sycl::ext::oneapi::experimental::raw_kernel_arg(one.value, one.size));
+        }
+      }
+      handler.parallel_for(sycl::nd_range<1>(groups * size, size), kernel);
+    });
+  }
+
+  const sycl::kernel& find(const operation_base& op) {
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto found = kernels_.find(&op); found != kernels_.end()) return found->second;
+    }
+    const std::unique_lock lock(mutex_);
+    if (const auto found = kernels_.find(&op); found != kernels_.end()) return found->second;
+    bundle family = load_or_compile(op.family);
+    for (const operation_base* member : operations)
+      if (member->family == op.family) kernels_.emplace(member, family.ext_oneapi_get_kernel(symbol(*member, tuning_)));
+    return kernels_.at(&op);
+  }
+
+  bundle load_or_compile(std::string_view family) const {
+    const std::string source = family_source(family, tuning_);
+    const kernel_cache cache(kernel_cache::default_folder());
+    std::string key = environment_key(device_) + "source: " + source;
+    for (const embedded_file& file : embedded_files()) key += fmt::format("\nfile: {}\n{}", file.path, file.text);
+
+    if (auto bytes = cache.load(key)) {
+      try {
+        return deserialise(context_, device_, *bytes);
+      } catch (const sycl::exception& refused) {
+        warn("ignored the kernel cache file {}: the runtime refused it ({}); it will be written again",
+             cache.file_of(key).string(), refused.what());
+      }
+    }
+    // Kernels that were just compiled take the way that cached ones take. The compiler's own bundle must not outlive it:
+    // an engine that is destroyed at the end of the process would call into a library that is gone.
+    std::vector<char> bytes = serialise(compile(context_, device_, source));
+    cache.store(key, bytes);
+    return deserialise(context_, device_, bytes);
+  }
+
+  sycl::context context_;
+  sycl::device device_;
+  const profile& tuning_;
+  std::shared_mutex mutex_;
+  std::map<const operation_base*, sycl::kernel> kernels_;
+};
+
+}  // namespace
+}  // namespace jit
+
+std::unique_ptr<kernel_library> make_kernel_library(const sycl::queue& queue, const profile& tuning) {
+  return std::make_unique<jit::compiled_library>(queue, tuning);
+}
+
+std::string_view mode() { return "jit"; }
+
+std::string compiler() {
+  return fmt::format("DPC++ run-time compiler (headers of {}, runtime {})", __SYCL_COMPILER_VERSION,
+                     jit::runtime_version());
+}
+
+std::string cache_folder() { return jit::kernel_cache::default_folder().string(); }
+
+std::string obstacle(const sycl::device& device) {
+  sycl::device asked = device;  // the query is not const
+  if (asked.ext_oneapi_can_build(sycl::ext::oneapi::experimental::source_language::sycl)) return {};
+  return "the run-time compiler has no target for this device; build syclamp ahead of time for it "
+         "(preset aot-dpcpp with the vendor's plugin, or aot-acpp)";
+}
+
+}  // namespace syclamp::launch

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text that the run-time compiler gets.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "launch/operation.hpp"
+
+namespace syclamp::launch::jit {
+
+/// A kernel header as it was when the library was built, under the path by which kernels include it.
+struct embedded_file {
+  std::string_view path;
+  std::string_view text;
+};
+
+/// All files of sycl_kernels/ and the public headers that they include. Defined in a source that the build writes.
+std::span<const embedded_file> embedded_files();
+
+/// Symbol of the instance of `op` that `tuning` asks for.
+std::string symbol(const operation_base& op, const profile& tuning);
+
+/// A source file with one entry for each operation of `family`, instantiated as `tuning` asks.
+std::string family_source(std::string_view family, const profile& tuning);
+
+}  // namespace syclamp::launch::jit

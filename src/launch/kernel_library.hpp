@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one seam between host logic and kernels. `jit/` and `aot/` each implement it; a build contains one of them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <sycl/sycl.hpp>
+
+#include "launch/operation.hpp"
+
+namespace syclamp::launch {
+
+/// The kernels of one device, instantiated as one profile asks. Safe to use from several threads.
+class kernel_library {
+ public:
+  virtual ~kernel_library() = default;
+
+  /// Makes sure that `op` and its family can be submitted without compiling.
+  virtual void prepare(const operation_base& op) = 0;
+
+  /// Submits `groups` work-groups of `op`.
+  template <typename... Args>
+  sycl::event submit(sycl::queue& queue, const operation<Args...>& op, std::uint64_t groups,
+                     std::type_identity_t<Args>... args) {
+    submitted_.fetch_add(1, std::memory_order_relaxed);
+    const std::array arguments{argument{&args, sizeof args, std::is_pointer_v<Args>}...};
+    return submit_erased(queue, op, groups, arguments);
+  }
+
+  std::uint64_t submitted() const { return submitted_.load(std::memory_order_relaxed); }
+
+ private:
+  virtual sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
+                                    std::span<const argument> arguments) = 0;
+
+  std::atomic<std::uint64_t> submitted_ = 0;
+};
+
+std::unique_ptr<kernel_library> make_kernel_library(const sycl::queue& queue, const profile& tuning);
+
+/// `jit` or `aot`.
+std::string_view mode();
+
+/// The compiler that builds the kernels, with its version.
+std::string compiler();
+
+/// Folder of compiled kernels, or an empty string if there is none.
+std::string cache_folder();
+
+/// Why kernels cannot be built for `device`; an empty string if they can.
+std::string obstacle(const sycl::device& device);
+
+}  // namespace syclamp::launch

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host code knows a kernel by its name, its parameter types and the traversal it is instantiated with; never its body.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "backends/profile.hpp"
+
+namespace syclamp::launch {
+
+/// The compiler's own spelling of a type, which the run-time compiler can parse.
+template <typename T>
+std::string type_name() {
+  const std::string_view text = __PRETTY_FUNCTION__;  // … [with T = const void*; …] or … [T = const void *]
+  const auto begin = text.find("T = ") + 4;
+  return std::string(text.substr(begin, text.find_first_of(";]", begin) - begin));
+}
+
+template <typename... Args>
+std::vector<std::string> type_names() {
+  return {type_name<Args>()...};
+}
+
+/// An operation as the launch seam sees it: the class template `syclamp::kernels::<name>` in `<family>.hpp`.
+struct operation_base {
+  std::string_view name;
+  std::string_view family;    ///< operations that are used together are compiled together
+  traversal profile::* walk;  ///< the part of a profile that this operation is instantiated with
+  std::vector<std::string> (*parameter_types)();
+};
+
+/// An operation with its parameters, which are scalars and pointers.
+template <typename... Args>
+struct operation : operation_base {
+  static_assert((std::is_scalar_v<Args> && ...), "structures by value crash the CUDA target: pass a pointer");
+  constexpr operation(std::string_view name, std::string_view family, traversal profile::* walk)
+      : operation_base{name, family, walk, &type_names<Args...>} {}
+};
+
+/// One argument of a submission: where its value lies, and whether the value is a pointer.
+struct argument {
+  const void* value;
+  std::size_t size;
+  bool is_pointer;
+};
+
+}  // namespace syclamp::launch

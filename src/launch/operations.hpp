@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operation that the library can submit. With the profiles of backends/, this is the list of kernel instances:
+// the run-time compiler, the ahead-of-time table and the test that compiles them all are derived from it.
+#pragma once
+
+#include <cstdint>
+
+#include "launch/operation.hpp"
+#include "sycl_kernels/layout.hpp"
+
+namespace syclamp::launch {
+
+inline constexpr operation<const void*, std::uint64_t, element_type, kernels::chunk_findings*> inspect_chunks{
+    "inspect_chunks", "inspect", &profile::inspect};
+
+inline constexpr operation<const kernels::chunk_findings*, std::uint64_t, element_type, inspection*> inspect_total{
+    "inspect_total", "inspect", &profile::inspect};
+
+inline constexpr operation<const kernels::arithmetic_inputs*, kernels::arithmetic_answers*> self_test{
+    "self_test", "self_test", &profile::inspect};
+
+inline constexpr const operation_base* operations[] = {&inspect_chunks, &inspect_total, &self_test};
+
+}  // namespace syclamp::launch

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syclamp/log.hpp"
+
+#include <cstdio>
+#include <mutex>
+#include <utility>
+
+#include "warn.hpp"
+
+namespace syclamp {
+namespace {
+
+struct current_handler {
+  std::mutex mutex;
+  warning_handler handler = [](std::string_view line) {
+    std::fprintf(stderr, "syclamp: warning: %.*s\n", static_cast<int>(line.size()), line.data());
+  };
+};
+
+current_handler& current() {
+  static current_handler instance;
+  return instance;
+}
+
+}  // namespace
+
+warning_handler on_warning(warning_handler handler) {
+  const std::lock_guard lock(current().mutex);
+  return std::exchange(current().handler, std::move(handler));
+}
+
+void warn_text(std::string_view line) {
+  warning_handler handler;
+  {
+    const std::lock_guard lock(current().mutex);
+    handler = current().handler;
+  }
+  if (handler) handler(line);  // outside of the lock: a handler may set another one
+}
+
+}  // namespace syclamp

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace syclamp {
+
+/// Hands one line to the user's warning handler.
+void warn_text(std::string_view line);
+
+template <typename... Args>
+void warn(fmt::format_string<Args...> text, Args&&... args) {
+  warn_text(fmt::format(text, std::forward<Args>(args)...));
+}
+
+}  // namespace syclamp

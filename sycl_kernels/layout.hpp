@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What host and device agree on: the records that kernels leave in memory for each other.
+// The only file of this folder that host code may include, so it knows nothing but the standard library.
+#pragma once
+
+#include <cstdint>
+
+#include <syclamp/element_type.hpp>
+#include <syclamp/inspection.hpp>
+
+namespace syclamp::kernels {
+
+/// Partial results are per chunk of this many elements on every device: the shape of a sum must not depend on how many
+/// compute units there are. Small enough that a chunk that turns out bad is still in cache when it is read again.
+inline constexpr std::uint32_t chunk_elements = 65536;
+
+constexpr std::uint64_t chunks_of(std::uint64_t elements) {
+  return elements / chunk_elements + (elements % chunk_elements != 0);
+}
+
+/// `chunk_findings::first_bad` when the chunk is finite.
+inline constexpr std::uint32_t no_bad_element = ~std::uint32_t{0};
+
+/// What the inspection of one chunk leaves for the kernel that adds the chunks up.
+struct chunk_findings {
+  std::uint32_t worst_bits;
+  std::uint32_t infs;
+  std::uint32_t nans;
+  std::uint32_t zeros;
+  std::uint32_t subnormals;
+  std::uint32_t first_bad;  ///< index within the chunk
+  float sum_of_squares;
+  std::uint32_t unused;
+};
+static_assert(sizeof(chunk_findings) == 32);
+
+/// Inputs of the arithmetic self-test. They come from memory so that no compiler can compute the answers.
+struct arithmetic_inputs {
+  std::uint32_t quiet_nan, infinity;
+  std::uint16_t half_subnormals[4];  ///< 2^-24, 3·2^-24, the largest subnormal, the smallest normal
+  float tie_to_even_low, tie_to_even_high, below_overflow, overflow;
+  float large, small;    ///< (large + small) - large is 0 as written, `small` when reassociated
+  float factor, addend;  ///< factor² + addend: 0 when rounded twice, 2^-24 when fused
+  float dividend, divisor, radicand;
+  float subnormal_float;
+};
+
+/// Its answers, as raw as they come: the host judges them.
+struct arithmetic_answers {
+  std::uint32_t worst_of_nan_and_inf;
+  float widened_subnormals[4];
+  std::uint16_t narrowed_subnormals[4];
+  std::uint16_t rounded_low, rounded_high, largest, overflowed;
+  float reassociated, contracted, fused, quotient, root, subnormal_doubled;
+  std::uint32_t nan_differs_from_itself;
+};
+
+}  // namespace syclamp::kernels

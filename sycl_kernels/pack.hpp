@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs: the few neighbouring elements that one work-item handles at a time.
+//
+// A pack is a clang vector. Every device compiler of SYCL is a clang, and on clang vectors all of them emit full-width
+// loads and hardware conversions, which they do not on sycl::vec, sycl::half or arrays of lanes.
+#pragma once
+
+#include <cstdint>
+
+namespace syclamp::kernels {
+
+template <typename T, unsigned Lanes>
+using pack = T __attribute__((ext_vector_type(Lanes)));
+
+/// A pack in memory that is aligned like one of its elements only. GPUs read it lane by lane, CPUs as fast as any.
+template <typename T, unsigned Lanes>
+struct unaligned_pack {
+  typedef T type __attribute__((ext_vector_type(Lanes), aligned(sizeof(T))));
+};
+
+/// The `index`-th pack of an array.
+template <unsigned Lanes, bool Aligned, typename T>
+inline pack<T, Lanes> load_pack(const T* array, std::uint32_t index) {
+  if constexpr (Aligned) {
+    return reinterpret_cast<const pack<T, Lanes>*>(array)[index];
+  } else {
+    return reinterpret_cast<const typename unaligned_pack<T, Lanes>::type*>(array)[index];
+  }
+}
+
+/// The last pack of an array: `count` elements, the other lanes zero.
+template <unsigned Lanes, typename T>
+inline pack<T, Lanes> load_tail(const T* array, std::uint32_t count) {
+  pack<T, Lanes> tail = 0;
+  for (std::uint32_t i = 0; i < count; ++i) tail[i] = array[i];
+  return tail;
+}
+
+/// One in each lane where `mask`, the result of comparing two packs, holds. (True is all ones, that is -1.)
+template <typename Count, typename Mask>
+inline Count ones(Mask mask) {
+  return __builtin_bit_cast(Count, -mask);
+}
+
+/// Sum over the lanes, lane 0 first: the order is part of the result.
+template <typename Sum, unsigned Lanes, typename T>
+inline Sum sum_lanes(pack<T, Lanes> lanes) {
+  Sum sum = lanes[0];
+  for (unsigned i = 1; i < Lanes; ++i) sum += lanes[i];
+  return sum;
+}
+
+}  // namespace syclamp::kernels

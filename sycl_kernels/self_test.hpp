@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// self_test: computes what tells compilers and devices apart. One work-item; the host judges the answers.
+#pragma once
+
+#include "format.hpp"
+#include "layout.hpp"
+#include "pack.hpp"
+#include "work_group.hpp"
+
+namespace syclamp::kernels {
+
+template <unsigned PackBytes, unsigned GroupSize>
+struct self_test {
+  struct shared {};
+
+  static void run(sycl::nd_item<1> item, shared&, const arithmetic_inputs* in, arithmetic_answers* out) {
+    if (item.get_global_id(0) != 0) return;
+    using half = format<element_type::float16>;
+    const std::uint32_t nan = in->quiet_nan & 0x7fffffffu, inf = in->infinity & 0x7fffffffu;
+    out->worst_of_nan_and_inf = nan > inf ? nan : inf;
+    for (int i = 0; i < 4; ++i) {
+      const float wide = widen<half>(in->half_subnormals[i]);
+      out->widened_subnormals[i] = wide;
+      out->narrowed_subnormals[i] = narrow(wide);
+    }
+    out->rounded_low = narrow(in->tie_to_even_low);
+    out->rounded_high = narrow(in->tie_to_even_high);
+    out->largest = narrow(in->below_overflow);
+    out->overflowed = narrow(in->overflow);
+    out->reassociated = (in->large + in->small) - in->large;
+    out->contracted = in->factor * in->factor + in->addend;
+    out->fused = __builtin_elementwise_fma(in->factor, in->factor, in->addend);
+    out->quotient = in->dividend / in->divisor;
+    out->root = __builtin_elementwise_sqrt(in->radicand);
+    out->subnormal_doubled = in->subnormal_float * 2.0f;
+    const float x = __builtin_bit_cast(float, in->quiet_nan);
+    out->nan_differs_from_itself = x != x;
+  }
+
+ private:
+  static std::uint16_t narrow(float x) { return __builtin_bit_cast(std::uint16_t, static_cast<_Float16>(x)); }
+};
+
+}  // namespace syclamp::kernels

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <filesystem>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "launch/jit/compiler.hpp"
+#include "syclamp/syclamp.hpp"
+#include "tests/temporary_folder.hpp"
+
+using namespace syclamp;
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+TEST_CASE("a kernel that does not compile raises an error with the compiler's log") {
+  const engine on;
+  try {
+    launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
+                         "#include \"format.hpp\"\nint f() { return nonsense; }");
+    FAIL("it compiled");
+  } catch (const kernel_build_error& failed) {
+    CHECK_THAT(failed.what(), ContainsSubstring("did not compile"));
+    CHECK_THAT(failed.log(), ContainsSubstring("nonsense"));
+  }
+}
+
+TEST_CASE("strict floating point is asked of the run-time compiler") {
+  std::string all;
+  for (const auto& option : launch::jit::build_options()) all += option + " ";
+
+  CHECK_THAT(all, ContainsSubstring("-fno-fast-math"));
+  CHECK_THAT(all, ContainsSubstring("-ffp-contract=off"));
+  CHECK_THAT(all, ContainsSubstring("-foffload-fp32-prec-div"));
+  CHECK_THAT(all, ContainsSubstring("-foffload-fp32-prec-sqrt"));
+}
+
+TEST_CASE("a damaged cache file costs a warning and a compilation, and is replaced") {
+  const temporary_folder folder;
+  const char* before = std::getenv("SYCLAMP_CACHE_DIR");
+  const std::string restore = before ? before : "";
+  setenv("SYCLAMP_CACHE_DIR", folder.path().c_str(), 1);
+  test_arithmetic(engine{});
+  REQUIRE(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+  const fs::path file = fs::directory_iterator(folder.path())->path();
+  const auto good_size = fs::file_size(file);
+  int warnings = 0;
+  const auto previous = on_warning([&](std::string_view) { ++warnings; });
+
+  fs::resize_file(file, good_size / 2);
+  const bool sound = test_arithmetic(engine{}).sound();
+  const auto new_size = fs::file_size(file);
+
+  on_warning(previous);
+  restore.empty() ? unsetenv("SYCLAMP_CACHE_DIR") : setenv("SYCLAMP_CACHE_DIR", restore.c_str(), 1);
+  CHECK(sound);
+  CHECK(warnings == 1);
+  CHECK(new_size == good_size);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every device that can be used, with every profile forced on it.
+#pragma once
+
+#include <vector>
+
+#include "launch/kernel_library.hpp"
+#include "syclamp/syclamp.hpp"
+
+inline std::vector<syclamp::engine> make_engines() {
+  std::vector<syclamp::engine> engines;
+  for (const auto& device : sycl::device::get_devices())
+    if (syclamp::launch::obstacle(device).empty())
+      for (const auto& profile : syclamp::profile_names())
+        engines.emplace_back(sycl::queue{device, sycl::property::queue::in_order{}}, profile);
+  return engines;
+}
+
+/// One for each device and profile, made once in a process. Never empty: a test that runs nothing is no test.
+inline const std::vector<syclamp::engine>& all_engines() {
+  static const std::vector<syclamp::engine> engines = make_engines();
+  if (engines.empty()) throw std::runtime_error("there is no device to test on");
+  return engines;
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include "launch/operations.hpp"
+#include "syclamp/syclamp.hpp"
+#include "tests/device/device_buffer.hpp"
+#include "tests/device/devices.hpp"
+#include "tests/reference/inspect.hpp"
+
+using namespace syclamp;
+
+namespace {
+
+constexpr std::uint64_t chunk = 65536;
+
+// The formats under test, told twice: as the library and as the oracle know them.
+struct float16 {
+  using bits = std::uint16_t;
+  static constexpr element_type type = element_type::float16;
+  static constexpr reference::number_format format = reference::binary16;
+  static constexpr bits infinity = 0x7c00, sign = 0x8000, quiet_nan = 0x7e00, signalling_nan = 0x7c01;
+};
+struct bfloat16 {
+  using bits = std::uint16_t;
+  static constexpr element_type type = element_type::bfloat16;
+  static constexpr reference::number_format format = reference::brain16;
+  static constexpr bits infinity = 0x7f80, sign = 0x8000, quiet_nan = 0x7fc0, signalling_nan = 0x7f81;
+};
+struct float32 {
+  using bits = std::uint32_t;
+  static constexpr element_type type = element_type::float32;
+  static constexpr reference::number_format format = reference::binary32;
+  static constexpr bits infinity = 0x7f800000, sign = 0x80000000, quiet_nan = 0x7fc00000, signalling_nan = 0x7f800001;
+};
+
+/// Finite numbers with squares that FP32 holds as normal numbers, and a share of zeros and subnormals of both signs.
+template <typename Format>
+std::vector<typename Format::bits> gradients(std::uint64_t count, std::uint32_t seed) {
+  using bits = typename Format::bits;
+  constexpr int fraction_bits = Format::format.fraction_bits;
+  constexpr int bias = (1 << (Format::format.exponent_bits - 1)) - 1;
+  std::mt19937 random(seed);
+  std::vector<bits> data(count);
+  for (auto& one : data) {
+    const auto draw = static_cast<std::uint32_t>(random());
+    const std::uint32_t fraction = (draw >> 4) & ((1u << fraction_bits) - 1);
+    const std::uint32_t exponent = static_cast<std::uint32_t>(bias - 13) + (draw >> 28);
+    const std::uint32_t negative = (draw & 1) != 0 ? Format::sign : 0u;
+    switch (draw % 16) {
+      case 0: one = static_cast<bits>(negative); break;
+      case 1: one = static_cast<bits>(negative | fraction); break;  // subnormal, or zero
+      default: one = static_cast<bits>(negative | (exponent << fraction_bits) | fraction);
+    }
+  }
+  return data;
+}
+
+template <typename Format>
+reference::findings expected(const std::vector<typename Format::bits>& data) {
+  return reference::inspect(data.size(), Format::format, [&](std::uint64_t i) { return data[i]; });
+}
+
+/// A square enters at most 64 additions in its block, 64 for the blocks of a lane, 31 for the lanes of a pack and 10 in
+/// the tree of a work-group; adding up the chunks costs 4 roundings. Terms are not negative, so each rounding adds at
+/// most 2^-24 of the sum. Squares of subnormals, which FP32 may round to zero, are far below that.
+constexpr double sum_tolerance = (64 + 64 + 31 + 10 + 4) * 0x1p-24;
+
+template <typename Format>
+void check(const inspection& seen, const std::vector<typename Format::bits>& data) {
+  const auto truth = expected<Format>(data);
+  CHECK(seen.elements == data.size());
+  CHECK(seen.infs == truth.infs);
+  CHECK(seen.nans == truth.nans);
+  CHECK(seen.zeros == truth.zeros);
+  CHECK(seen.subnormals == truth.subnormals);
+  CHECK(seen.first_bad == truth.first_bad);
+  CHECK(((seen.findings & found_inf) != 0) == (truth.infs != 0));
+  CHECK(((seen.findings & found_nan) != 0) == (truth.nans != 0));
+  CHECK(seen.all_finite() == (truth.infs + truth.nans == 0));
+  if (truth.nans != 0) {
+    CHECK(std::isnan(seen.amax));
+  } else if (truth.infs != 0) {
+    CHECK(seen.amax == std::numeric_limits<float>::infinity());
+    CHECK(seen.sum_of_squares == std::numeric_limits<float>::infinity());
+  } else {
+    CHECK(static_cast<double>(seen.amax) == truth.amax);
+    CHECK(std::abs(static_cast<double>(seen.sum_of_squares) - truth.sum_of_squares) <=
+          sum_tolerance * truth.sum_of_squares);
+  }
+}
+
+bool bit_equal(const inspection& a, const inspection& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+template <typename Format>
+inspection look(const engine& on, const std::vector<typename Format::bits>& data, std::size_t offset = 0) {
+  const device_buffer<typename Format::bits> memory(on.queue(), data, offset);
+  const inspection seen = inspect(on, {memory.data(), data.size(), Format::type});
+  CHECK(memory.read() == data);
+  CHECK(memory.canaries_are_alive());
+  return seen;
+}
+
+const engine& any_engine() {
+  const auto index = GENERATE(range(std::size_t{0}, all_engines().size()));
+  return all_engines()[index];
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("inspect agrees with the oracle at every size", "", float16, bfloat16, float32) {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  for (const std::uint64_t count : {0, 1, 15, 16, 17, 127, 128, 129, 4095, 4096, 4097, 65535, 65536, 65537, 100'000}) {
+    CAPTURE(count);
+    const auto data = gradients<TestType>(count, 1);
+
+    check<TestType>(look<TestType>(on, data), data);
+  }
+}
+
+TEMPLATE_TEST_CASE("inspect gives the same bits at every alignment", "", float16, bfloat16, float32) {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const auto data = gradients<TestType>(2 * chunk + 77, 2);
+
+  const inspection aligned = look<TestType>(on, data);
+
+  for (const std::size_t offset : {1, 2, 3, 5, 8, 31}) {
+    CAPTURE(offset);
+    CHECK(bit_equal(look<TestType>(on, data, offset), aligned));
+  }
+}
+
+TEMPLATE_TEST_CASE("inspect finds a bad element wherever it is", "", float16, bfloat16, float32) {
+  using bits = typename TestType::bits;
+  const engine& on = any_engine();
+  const auto position = GENERATE(std::uint64_t{0}, 1, 31, 32, 63, 64, chunk - 1, chunk, chunk + 1, 2 * chunk - 1,
+                                 2 * chunk, 2 * chunk + 64, 2 * chunk + 75, 2 * chunk + 76);
+  CAPTURE(on.profile_name(), position);
+  auto data = gradients<TestType>(2 * chunk + 77, 3);
+
+  for (const bits bad : {TestType::infinity, TestType::quiet_nan, TestType::signalling_nan})
+    for (const bits sign : {bits{0}, TestType::sign}) {
+      data[position] = static_cast<bits>(bad | sign);
+      CAPTURE(data[position]);
+      check<TestType>(look<TestType>(on, data), data);
+    }
+}
+
+TEMPLATE_TEST_CASE("inspect counts many bad elements and names the first", "", float16, bfloat16, float32) {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  auto data = gradients<TestType>(5 * chunk + 3, 4);
+  for (std::uint64_t i = chunk + 7; i < data.size(); i += 1001)
+    data[i] = i % 2 == 0 ? TestType::infinity : TestType::quiet_nan;
+
+  check<TestType>(look<TestType>(on, data), data);
+
+  std::fill(data.begin(), data.end(), TestType::signalling_nan);
+  check<TestType>(look<TestType>(on, data), data);
+}
+
+TEMPLATE_TEST_CASE("the largest finite number is finite", "", float16, bfloat16, float32) {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const auto largest = static_cast<typename TestType::bits>(TestType::infinity - 1);
+
+  const inspection seen = look<TestType>(on, {0, largest, 0});
+
+  CHECK(seen.all_finite());
+  CHECK(seen.worst_bits == largest);
+  CHECK(static_cast<double>(seen.amax) == reference::decode(largest, TestType::format).value);
+}
+
+TEST_CASE("finite gradients whose squares overflow FP32 are no overflow (D15)") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const std::vector<std::uint32_t> data(3 * chunk, 0x7149f2ca);  // 1e30 each
+
+  const inspection seen = look<float32>(on, data);
+
+  CHECK(seen.all_finite());
+  CHECK(seen.sum_of_squares == std::numeric_limits<float>::infinity());
+  CHECK(seen.amax == 1e30f);
+}
+
+TEST_CASE("the smallest FP16 subnormal is seen, and squared exactly") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+
+  const inspection seen = look<float16>(on, {0x0001, 0x8001, 0x0000, 0x8000});
+
+  CHECK(seen.subnormals == 2);
+  CHECK(seen.zeros == 2);
+  CHECK(seen.amax == 0x1p-24f);
+  CHECK(seen.sum_of_squares == 0x1p-47f);
+}
+
+TEST_CASE("millions of equal squares add up without losing any") {
+  // Each chunk sums to exactly 65536. From the 256th chunk on a plain FP32 sum would still be exact; what the total
+  // must not do is drift, so the odd last element has to show.
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  std::vector<std::uint16_t> data(256 * chunk + 1, 0x3c00);  // 1.0
+
+  const inspection seen = look<float16>(on, data);
+
+  CHECK(seen.sum_of_squares == 16777216.0f);  // 2^24 + 1 rounds to even
+  data.push_back(0x3c00);
+  CHECK(look<float16>(on, data).sum_of_squares == 16777218.0f);
+}
+
+TEMPLATE_TEST_CASE("inspecting twice gives the same bits, on any number of queues", "", float16, bfloat16, float32) {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const auto data = gradients<TestType>(7 * chunk + 1234, 5);
+  const engine other(sycl::queue{on.queue().get_context(), on.queue().get_device(), sycl::property::queue::in_order{}},
+                     on.profile_name());
+
+  const inspection first = look<TestType>(on, data);
+
+  for (int i = 0; i < 5; ++i) CHECK(bit_equal(look<TestType>(on, data), first));
+  CHECK(bit_equal(look<TestType>(other, data), first));
+}
+
+TEST_CASE("cutting the data leaves counts and amax as they are") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  auto data = gradients<float16>(3 * chunk + 11, 6);
+  data[chunk + 5] = float16::infinity;
+
+  const inspection whole = look<float16>(on, data);
+  const auto middle = data.begin() + 70'001;
+  const inspection left = look<float16>(on, {data.begin(), middle});
+  const inspection right = look<float16>(on, {middle, data.end()});
+
+  CHECK(whole.zeros == left.zeros + right.zeros);
+  CHECK(whole.subnormals == left.subnormals + right.subnormals);
+  CHECK(whole.infs == left.infs + right.infs);
+  CHECK(whole.worst_bits == std::max(left.worst_bits, right.worst_bits));
+  CHECK(whole.findings == (left.findings | right.findings));
+}
+
+TEST_CASE("more than 2^32 bytes are inspected to the last element") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const std::uint64_t count = (std::uint64_t{1} << 31) + 12'345;
+  auto* data = static_cast<std::uint16_t*>(sycl::aligned_alloc_device(64, (2 * count + 63) / 64 * 64, on.queue()));
+  if (data == nullptr) SKIP("the device has not enough memory");
+  on.queue().fill(data, std::uint16_t{0x3c00}, count);  // 1.0
+  on.queue().fill(data + count - 1, float16::infinity, 1);
+  on.queue().fill(data + (count - 5), std::uint16_t{0x8000}, 1);
+
+  const inspection seen = inspect(on, {data, count, element_type::float16});
+  sycl::free(data, on.queue());
+
+  CHECK(seen.elements == count);
+  CHECK(seen.first_bad == count - 1);
+  CHECK(seen.infs == 1);
+  CHECK(seen.zeros == 1);
+}
+
+TEST_CASE("the chunk kernel writes its findings and nothing else") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const auto data = gradients<float32>(3 * chunk + 1, 7);
+  const device_buffer<std::uint32_t> memory(on.queue(), data);
+  const device_buffer<kernels::chunk_findings> findings(on.queue(), std::vector<kernels::chunk_findings>(4));
+
+  for (const std::uint64_t groups : {1, 2, 3, 4, 9}) {  // more groups than chunks: some have nothing to do
+    CAPTURE(groups);
+    on.kernels().submit(on.queue(), launch::inspect_chunks, groups, memory.data(), data.size(), element_type::float32,
+                        findings.data());
+    on.wait();
+
+    std::uint64_t zeros = 0;
+    for (const auto& one : findings.read()) zeros += one.zeros;
+    CHECK(zeros == expected<float32>(data).zeros);
+    CHECK(findings.canaries_are_alive());
+  }
+}
+
+TEST_CASE("an inspector is used again and again, and says what it cannot do") {
+  const engine& on = all_engines().front();
+  const inspector reused(on, 1000);
+  const device_buffer<float> memory(on.queue(), std::vector<float>(1001, 2.0f));
+
+  reused({memory.data(), 1000});
+  CHECK(reused.result().sum_of_squares == 4000.0f);
+  reused({memory.data(), 10});
+  CHECK(reused.result().sum_of_squares == 40.0f);
+  reused(array_view{});
+  CHECK(reused.result().elements == 0);
+  CHECK(reused.result().amax == 0.0f);
+
+  CHECK_THROWS_AS(reused({memory.data(), 1001}), invalid_argument);
+  CHECK_THROWS_AS(reused({static_cast<const float*>(nullptr), 1}), invalid_argument);
+  const auto* crooked = reinterpret_cast<const std::byte*>(memory.data()) + 1;
+  CHECK_THROWS_AS(reused({crooked, 1, element_type::float32}), invalid_argument);
+  CHECK_THROWS_AS(reused({crooked, 1, element_type::float16}), invalid_argument);
+}
+
+TEST_CASE("inspect takes two kernels however large the data") {
+  const engine& on = all_engines().front();
+  const inspector reused(on, 10 * chunk);
+  const device_buffer<float> memory(on.queue(), std::vector<float>(10 * chunk, 1.0f));
+
+  const auto before = on.kernels_submitted();
+  reused({memory.data(), 10 * chunk});
+
+  CHECK(on.kernels_submitted() - before == 2);
+  on.wait();
+}

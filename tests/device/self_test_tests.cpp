@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch_test_macros.hpp>
+
+#include "syclamp/syclamp.hpp"
+#include "tests/device/devices.hpp"
+
+using namespace syclamp;
+
+TEST_CASE("the arithmetic of every device is strict") {
+  for (const engine& on : all_engines()) {
+    CAPTURE(on.profile_name());
+    const arithmetic_report report = test_arithmetic(on);
+
+    CHECK(report.bits_survive);
+    CHECK(report.half_subnormals);
+    CHECK(report.half_rounds_to_even);
+    CHECK(report.no_reassociation);
+    CHECK(report.no_contraction);
+    CHECK(report.exact_fma);
+    CHECK(report.exact_division);
+    CHECK(report.exact_square_root);
+    CHECK(report.sound());
+  }
+}
+
+TEST_CASE("the report names the device, and its profile and cache are those in use") {
+  const system_report report = describe_system();
+
+  REQUIRE_FALSE(report.devices.empty());
+  CHECK(report.version == version());
+  bool usable = false;
+  for (const auto& device : report.devices) {
+    CHECK_FALSE(device.name.empty());
+    CHECK_FALSE(device.driver.empty());
+    CHECK(device.usable == device.problem.empty());
+    usable |= device.usable;
+  }
+  CHECK(usable);
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that each folder includes only what the table of docs/architecture.md lets it include.
+
+An include is named by what it reaches: a folder of this project, `sycl`, `std` (any other <…> without a dot or of the C
+library), or `other` (a third party's). The longest prefix of RULES that fits a file decides.
+"""
+import pathlib
+import re
+import sys
+
+from sources import cpp_files
+
+# Public headers that the device compilers see as well; they include the standard library only.
+RECORDS = {"syclamp/element_type.hpp", "syclamp/inspection.hpp"}
+
+RULES = {
+    "include/": {"std", "sycl", "include"},
+    "src/": {"std", "sycl", "include", "backends", "src", "layout", "other"},
+    "src/launch/aot/": {"std", "sycl", "include", "backends", "src", "layout", "other", "sycl_kernels"},
+    "sycl_kernels/": {"std", "sycl", "sycl_kernels", "layout"},
+    "sycl_kernels/layout.hpp": {"std", "record"},
+    "backends/": {"std", "backends"},
+    "apps/": {"std", "sycl", "include", "apps", "bench", "other"},
+    "bench/": {"std", "sycl", "include", "bench", "other"},
+    "examples/": {"std", "sycl", "include"},
+    "tests/reference/": {"std", "tests/reference"},
+    "tests/": {"std", "sycl", "include", "src", "backends", "layout", "tests", "tests/reference", "other"},
+    "cmake/": {"std", "sycl"},
+}
+OURS = ("src", "sycl_kernels", "backends", "apps", "bench", "tests")
+STANDARD = re.compile(r"^[a-z_0-9]+$|^(std[a-z]+|dlfcn|fcntl|spawn|unistd|link)\.h$|^sys/")
+
+
+def reach(root, path, name, quoted):
+    """What `#include name` in the file `path` reaches."""
+    if name in RECORDS and path.parts[0] == "sycl_kernels":
+        return "record"
+    if name.startswith("syclamp/"):
+        return "include"
+    if name.startswith("sycl/"):
+        return "sycl"
+    if quoted:
+        for candidate in (path.parent / name, pathlib.Path(name), pathlib.Path("src") / name):
+            if (root / candidate).is_file() and candidate.parts[0] in OURS:
+                if candidate == pathlib.Path("sycl_kernels/layout.hpp"):
+                    return "layout"
+                if candidate.parts[:2] == ("tests", "reference"):
+                    return "tests/reference"
+                return candidate.parts[0]
+    return "std" if STANDARD.match(name) else "other"
+
+
+def complaints(root=pathlib.Path()):
+    for path in cpp_files(root):
+        path = path.relative_to(root)
+        allowed = RULES[max((rule for rule in RULES if str(path).startswith(rule)), key=len)]
+        if str(path)[len("include/"):] in RECORDS:
+            allowed = {"std"}
+        for number, line in enumerate((root / path).read_text().splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+            if match:
+                reached = reach(root, path, match[2], match[1] == '"')
+                if reached not in allowed:
+                    yield f"{path}:{number}: may not include {match[2]} ({reached}); allowed: {', '.join(sorted(allowed))}"
+
+
+if __name__ == "__main__":
+    found = list(complaints())
+    print("\n".join(found) or "every include is allowed")
+    sys.exit(bool(found))

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The include check must object to each of these."""
+import pathlib
+import sys
+import tempfile
+
+from includes import complaints
+
+WRONG = {
+    "include/syclamp/a.hpp": '#include "launch/operation.hpp"',
+    "include/syclamp/element_type.hpp": "#include <sycl/sycl.hpp>",
+    "src/a.cpp": '#include "sycl_kernels/inspect.hpp"',
+    "src/launch/jit/a.cpp": '#include "sycl_kernels/inspect.hpp"',
+    "sycl_kernels/a.hpp": '#include "backends/cpu.hpp"',
+    "sycl_kernels/b.hpp": "#include <fmt/format.h>",
+    "sycl_kernels/c.hpp": "#include <syclamp/engine.hpp>",
+    "backends/a.hpp": "#include <sycl/sycl.hpp>",
+    "apps/a.cpp": '#include "launch/operation.hpp"',
+    "bench/a.cpp": '#include "warn.hpp"',
+    "tests/reference/a.cpp": '#include "syclamp/inspection.hpp"',
+    "examples/a.cpp": '#include "bench/native.hpp"',
+}
+PRESENT = ("src/launch/operation.hpp", "src/warn.hpp", "sycl_kernels/inspect.hpp", "backends/cpu.hpp", "bench/native.hpp")
+
+with tempfile.TemporaryDirectory() as name:
+    root = pathlib.Path(name)
+    for path, text in [*((present, "") for present in PRESENT), *WRONG.items()]:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text + "\n")
+    found = {line.split(":")[0] for line in complaints(root)}
+missed, invented = WRONG.keys() - found, found - WRONG.keys()
+print(f"missed: {sorted(missed)}, invented: {sorted(invented)}")
+sys.exit(bool(missed or invented))

@@ -1,0 +1,39 @@
+#!/bin/sh
+# setup/wheels.sh with a stand-in for Python: what matters here is when it makes a prefix and when it does not.
+set -eu
+project=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/bin" "$work/setup"
+cp "$project/setup/wheels.sh" "$work/setup"
+echo one > "$work/setup/sycl.lock"
+echo two > "$work/setup/tools.lock"
+cat > "$work/bin/python3" <<'PYTHON'
+#!/bin/sh
+# `python3 -m venv FOLDER` makes a folder with a python that "installs" one file.
+mkdir -p "$3/bin" "$3/lib"
+printf '#!/bin/sh\necho installed >> "%s/../log"\nhead -c 100 /dev/zero > "%s/lib/libsycl.so"\n' "$3" "$3" > "$3/bin/python"
+chmod +x "$3/bin/python"
+PYTHON
+chmod +x "$work/bin/python3"
+cd "$work"
+PATH=$work/bin:$PATH
+
+expect() { # expect COUNT WHY: how often something has been installed so far
+  sh setup/wheels.sh > output
+  made=$(wc -l < .syclamp/log)
+  [ "$made" = "$1" ] || { echo "after $2: installed $made times instead of $1"; cat output; exit 1; }
+}
+expect 2 "the first run"
+expect 2 "a second run"
+[ ! -s output ] || { echo "a second run is not silent"; exit 1; }
+rm .syclamp/sycl/lib/libsycl.so
+expect 3 "removing a file"
+head -c 50 /dev/zero > .syclamp/sycl/lib/libsycl.so
+expect 4 "truncating a file"
+rm .syclamp/tools/.contents
+expect 5 "an installation that did not end"
+echo three > setup/sycl.lock
+expect 6 "a change of the lock file"
+mkdir .syclamp/sycl/lib/__pycache__ && touch .syclamp/sycl/lib/__pycache__/x.pyc
+expect 6 "what Python writes by itself"

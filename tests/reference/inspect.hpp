@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "tests/reference/numbers.hpp"
+
+namespace reference {
+
+struct findings {
+  std::uint64_t infs = 0, nans = 0, zeros = 0, subnormals = 0;
+  std::uint64_t first_bad = ~std::uint64_t{0};
+  double amax = 0;            ///< of the finite elements
+  double sum_of_squares = 0;  ///< of the finite elements
+};
+
+/// Looks at elements 0 to count-1, whose bits `element` tells.
+findings inspect(std::uint64_t count, number_format format, const std::function<std::uint32_t(std::uint64_t)>& element);
+
+}  // namespace reference

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bit>
+#include <set>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "backends/profiles.hpp"
+#include "syclamp/syclamp.hpp"
+
+using namespace syclamp;
+using backends::choose;
+
+TEST_CASE("a device gets the profile of its family") {
+  CHECK(choose({.is_cpu = true, .vendor_id = backends::intel_vendor}).name == "cpu");
+  CHECK(choose({.is_cpu = true, .vendor_id = backends::amd_vendor}).name == "cpu");
+  CHECK(choose({.is_gpu = true, .vendor_id = backends::intel_vendor}).name == "intel_gpu");
+  CHECK(choose({.is_gpu = true, .vendor_id = backends::nvidia_vendor}).name == "nvidia_gpu");
+  CHECK(choose({.is_gpu = true, .vendor_id = backends::amd_vendor}).name == "amd_gpu");
+  CHECK(choose({.is_gpu = true, .vendor_id = 0x1234}).name == "generic");
+  CHECK(choose({}).name == "generic");
+}
+
+TEST_CASE("profiles have names of their own and sizes that kernels can use") {
+  std::set<std::string_view> names;
+  for (const profile& one : backends::profiles) {
+    CAPTURE(one.name);
+    CHECK(names.insert(one.name).second);
+    CHECK(std::has_single_bit(one.inspect.pack_bytes));
+    CHECK(std::has_single_bit(one.inspect.group_size));
+    CHECK(one.inspect.group_size <= 1024);
+    CHECK(one.inspect.groups_per_unit > 0);
+  }
+}
