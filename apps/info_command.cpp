@@ -36,7 +36,7 @@ nlohmann::ordered_json json_of(const device_report& device) {
   return {{"name", device.name},
           {"vendor", device.vendor},
           {"driver", device.driver},
-          {"backend", device.backend},
+          {"platform", device.platform},
           {"kind", device.kind},
           {"profile", device.profile},
           {"compute_units", device.compute_units},
@@ -71,7 +71,7 @@ void print_text(const system_report& report) {
                static_cast<double>(report.cache_bytes) / 1024.0);
   }
   for (const auto& device : report.devices) {
-    fmt::print("\n{} ({}, {})\n", device.name, device.kind, device.backend);
+    fmt::print("\n{} ({}, {})\n", device.name, device.kind, device.platform);
     fmt::print("  driver       {}\n", device.driver);
     fmt::print("  units        {}, {:.1f} GiB of memory\n", device.compute_units,
                static_cast<double>(device.memory_bytes) / (1u << 30));

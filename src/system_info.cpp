@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -20,19 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 namespace query = sycl::info::device;
 
-template <typename T>
-std::string printed(const T& value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
-}
-
 device_report describe(const sycl::device& device) {
   device_report report;
   report.name = device.get_info<query::name>();
   report.vendor = device.get_info<query::vendor>();
   report.driver = device.get_info<query::driver_version>();
-  report.backend = printed(device.get_backend());
+  report.platform = device.get_platform().get_info<sycl::info::platform::name>();
   report.kind = device.is_cpu() ? "cpu" : device.is_gpu() ? "gpu" : "accelerator";
   report.compute_units = device.get_info<query::max_compute_units>();
   report.memory_bytes = device.get_info<query::global_mem_size>();

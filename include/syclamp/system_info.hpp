@@ -34,9 +34,9 @@ struct device_report {
   std::string name;
   std::string vendor;
   std::string driver;
-  std::string backend;  ///< for example `opencl` or `ext_oneapi_level_zero`
-  std::string kind;     ///< cpu, gpu or accelerator
-  std::string profile;  ///< tuning profile that an engine on it uses
+  std::string platform;  ///< the runtime behind SYCL, for example `Intel(R) OpenCL`
+  std::string kind;      ///< cpu, gpu or accelerator
+  std::string profile;   ///< tuning profile that an engine on it uses
   std::uint32_t compute_units = 0;
   std::uint64_t memory_bytes = 0;
   bool has_fp64 = false;  ///< never needed

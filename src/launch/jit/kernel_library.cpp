@@ -72,8 +72,8 @@ class compiled_library final : public kernel_library {
              cache.file_of(key).string(), refused.what());
       }
     }
-    // Kernels that were just compiled take the way that cached ones take. The compiler's own bundle must not outlive it:
-    // an engine that is destroyed at the end of the process would call into a library that is gone.
+    // Kernels that were just compiled take the way that cached ones take. The compiler's own bundle must not outlive
+    // it: an engine that is destroyed at the end of the process would call into a library that is gone.
     std::vector<char> bytes = serialise(compile(context_, device_, source));
     cache.store(key, bytes);
     return deserialise(context_, device_, bytes);
