@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // syclamp info: what this machine offers, and whether its arithmetic can be trusted.
+#include <algorithm>
 #include <memory>
-#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,27 +12,9 @@
 namespace syclamp::program {
 namespace {
 
-using check = std::pair<const char*, bool arithmetic_report::*>;
-
-constexpr check relied_upon[] = {
-    {"bits_survive", &arithmetic_report::bits_survive},
-    {"half_subnormals", &arithmetic_report::half_subnormals},
-    {"half_rounds_to_even", &arithmetic_report::half_rounds_to_even},
-    {"no_reassociation", &arithmetic_report::no_reassociation},
-    {"no_contraction", &arithmetic_report::no_contraction},
-    {"exact_fma", &arithmetic_report::exact_fma},
-    {"exact_division", &arithmetic_report::exact_division},
-    {"exact_square_root", &arithmetic_report::exact_square_root},
-};
-constexpr check told[] = {
-    {"nan_tests_survive", &arithmetic_report::nan_tests_survive},
-    {"float_subnormals", &arithmetic_report::float_subnormals},
-};
-
 nlohmann::ordered_json json_of(const device_report& device) {
   nlohmann::ordered_json tests;
-  for (const auto& [name, member] : relied_upon) tests[name] = device.arithmetic.*member;
-  for (const auto& [name, member] : told) tests[name] = device.arithmetic.*member;
+  for (const auto& check : device.arithmetic.checks) tests[check.name] = check.passed;
   return {{"name", device.name},
           {"vendor", device.vendor},
           {"driver", device.driver},
@@ -80,10 +62,8 @@ void print_text(const system_report& report) {
     if (!device.profile.empty()) {
       fmt::print("  profile      {}\n", device.profile);
       fmt::print("  arithmetic   {}\n", device.arithmetic.sound() ? "strict: every self-test passed" : "NOT STRICT");
-      for (const auto& [name, member] : relied_upon)
-        if (!(device.arithmetic.*member)) fmt::print("    failed     {}\n", name);
-      for (const auto& [name, member] : told)
-        fmt::print("    {:<20} {}\n", name, device.arithmetic.*member ? "yes" : "no");
+      for (const auto& check : device.arithmetic.checks)
+        if (!check.relied_upon || !check.passed) fmt::print("    {:<20} {}\n", check.name, check.passed ? "yes" : "NO");
     }
     if (!device.problem.empty()) fmt::print("  NOT USABLE   {}\n", device.problem);
   }
@@ -103,9 +83,10 @@ void add_info_command(CLI::App& program) {
   command->callback([as_json] {
     const system_report report = describe_system();
     *as_json ? print_json(report) : print_text(report);
-    bool usable = false;
-    for (const auto& device : report.devices) usable |= device.usable;
-    if (!usable) engine{};  // says what is missing and how to get it
+    if (std::ranges::none_of(report.devices, &device_report::usable)) {
+      const engine none;  // if there is no device it says what to install
+      throw no_device_error("no device can be used; the problems above say why");
+    }
   });
 }
 

@@ -20,9 +20,6 @@ int main(int argc, char** argv) {
     if (asked.get_exit_code() == 0) return program.exit(asked);  // --help, --version
     std::fprintf(stderr, "syclamp: %s (see syclamp --help)\n", asked.what());
     return 2;
-  } catch (const syclamp::kernel_build_error& failed) {
-    std::fprintf(stderr, "syclamp: %s\n%s\n", failed.what(), failed.log().c_str());
-    return 1;
   } catch (const std::exception& failed) {
     std::fprintf(stderr, "syclamp: %s\n", failed.what());
     return 1;

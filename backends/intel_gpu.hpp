@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intel GPUs (Xe). Never run on hardware: starting points from SPEED.md 2.1, to be measured.
+// Intel GPUs (Xe). Never run on hardware: the sizes that torch-xpu-ops uses, to be measured.
 #pragma once
 
 #include "profile.hpp"

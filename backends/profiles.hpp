@@ -13,7 +13,7 @@
 
 namespace syclamp::backends {
 
-inline constexpr std::array profiles{cpu, intel_gpu, nvidia_gpu, amd_gpu, generic};
+inline constexpr std::array profiles{cpu, intel_gpu, nvidia_gpu, amd_gpu, generic};  // `choose` counts on the order
 
 /// What is known of a device when its profile is chosen.
 struct device_facts {
@@ -27,16 +27,11 @@ inline constexpr std::uint32_t nvidia_vendor = 0x10de;
 inline constexpr std::uint32_t amd_vendor = 0x1002;
 
 constexpr const profile& choose(const device_facts& device) {
-  const auto named = [](std::string_view name) -> const profile& {
-    for (const profile& p : profiles)
-      if (p.name == name) return p;
-    return profiles.back();
-  };
-  if (device.is_cpu) return named("cpu");
-  if (device.is_gpu && device.vendor_id == intel_vendor) return named("intel_gpu");
-  if (device.is_gpu && device.vendor_id == nvidia_vendor) return named("nvidia_gpu");
-  if (device.is_gpu && device.vendor_id == amd_vendor) return named("amd_gpu");
-  return named("generic");
+  if (device.is_cpu) return profiles[0];
+  if (device.is_gpu && device.vendor_id == intel_vendor) return profiles[1];
+  if (device.is_gpu && device.vendor_id == nvidia_vendor) return profiles[2];
+  if (device.is_gpu && device.vendor_id == amd_vendor) return profiles[3];
+  return profiles[4];
 }
 
 }  // namespace syclamp::backends

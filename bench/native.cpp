@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GNUC__)
 #define SYCLAMP_NATIVE __attribute__((target_clones("avx2", "default")))
 #else
 #define SYCLAMP_NATIVE

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "syclamp/syclamp.hpp"
@@ -20,17 +21,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Seconds that `program arguments…` takes, its output thrown away.
-double seconds_of(const std::string& program, std::vector<std::string> arguments) {
+/// Seconds that `program arguments…` takes with kernels cached in `cache`, its output thrown away.
+double seconds_of(const std::string& program, std::vector<std::string> arguments, const fs::path& cache) {
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
   for (auto& one : arguments) argv.push_back(one.data());
   argv.push_back(nullptr);
+  std::string cache_here = "SYCLAMP_CACHE_DIR=" + cache.string();
+  std::vector<char*> variables;
+  for (char** one = environ; *one != nullptr; ++one)
+    if (!std::string_view(*one).starts_with("SYCLAMP_CACHE")) variables.push_back(*one);
+  variables.push_back(cache_here.data());
+  variables.push_back(nullptr);
   posix_spawn_file_actions_t silence;
   posix_spawn_file_actions_init(&silence);
   posix_spawn_file_actions_addopen(&silence, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   const auto start = std::chrono::steady_clock::now();
   pid_t child = 0;
-  int status = posix_spawn(&child, program.c_str(), &silence, nullptr, argv.data(), environ);
+  int status = posix_spawn(&child, program.c_str(), &silence, nullptr, argv.data(), variables.data());
   if (status == 0) waitpid(child, &status, 0);
   posix_spawn_file_actions_destroy(&silence);
   if (status != 0) throw std::runtime_error("cannot measure the start-up: " + program + " failed");
@@ -42,41 +49,34 @@ double median_of(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-/// A kernel cache of our own, gone at the end; the user's is back in force then.
-class own_cache {
- public:
-  own_cache() {
+/// A new folder, gone at the end.
+struct own_folder {
+  own_folder() {
     std::string name = (fs::temp_directory_path() / "syclamp-start-up-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder in " + name);
-    folder_ = name;
-    if (const char* users = std::getenv("SYCLAMP_CACHE_DIR")) users_ = users;
-    setenv("SYCLAMP_CACHE_DIR", name.c_str(), 1);
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder like " + name);
+    path = name;
   }
-  ~own_cache() {
+  ~own_folder() {
     std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-    users_.empty() ? unsetenv("SYCLAMP_CACHE_DIR") : setenv("SYCLAMP_CACHE_DIR", users_.c_str(), 1);
+    fs::remove_all(path, ignored);
   }
-  void clear() const {
-    for (const auto& file : fs::directory_iterator(folder_)) fs::remove(file);
-  }
+  own_folder(const own_folder&) = delete;
+  own_folder& operator=(const own_folder&) = delete;
 
- private:
-  fs::path folder_;
-  std::string users_;
+  fs::path path;
 };
 
 }  // namespace
 
 start_up_times measure_start_up(const std::string& program) {
-  const own_cache cache;
+  const own_folder folder;
   std::vector<double> cold, warm, info;
   for (int i = 0; i < 3; ++i) {
-    cache.clear();
-    cold.push_back(seconds_of(program, {"bench", "--first-operation"}));
-    warm.push_back(seconds_of(program, {"bench", "--first-operation"}));
-    seconds_of(program, {"info"});
-    info.push_back(seconds_of(program, {"info"}));
+    const fs::path cache = folder.path / std::to_string(i);
+    cold.push_back(seconds_of(program, {"bench", "--first-operation"}, cache));
+    warm.push_back(seconds_of(program, {"bench", "--first-operation"}, cache));
+    seconds_of(program, {"info"}, cache);
+    info.push_back(seconds_of(program, {"info"}, cache));
   }
   return {median_of(cold), median_of(warm), median_of(info)};
 }

@@ -24,11 +24,11 @@ endfunction()
 syclamp_probe_cxx_flags(${SYCLAMP_STRICT_FP_HOST_FLAGS})
 if(NOT SYCLAMP_KERNELS STREQUAL "jit")
   syclamp_probe_cxx_flags(${SYCLAMP_STRICT_FP_DEVICE_FLAGS})
-elseif(NOT SYCLAMP_JIT_FLAGS_PROBED STREQUAL "${SYCLAMP_STRICT_FP_DEVICE_FLAGS}")
+elseif(NOT SYCLAMP_JIT_FLAGS_PROBED STREQUAL "${SYCLAMP_STRICT_FP_DEVICE_FLAGS};${SYCLAMP_SYCL_LIBRARY}")
   message(STATUS "Asking the run-time compiler whether it accepts ${SYCLAMP_STRICT_FP_DEVICE_FLAGS}")
   # With the library's own way to find the CPU's driver; the program has to run in any environment.
   try_run(ran compiled "${CMAKE_BINARY_DIR}/probe"
-    SOURCES "${CMAKE_CURRENT_LIST_DIR}/probe_jit_flags.cpp" "${PROJECT_SOURCE_DIR}/src/launch/jit/runtime.cpp"
+    SOURCES "${CMAKE_CURRENT_LIST_DIR}/probe_jit_flags.cpp" "${PROJECT_SOURCE_DIR}/src/launch/dpcpp_runtime.cpp"
     CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${SYCLAMP_SYCL_INCLUDE};${PROJECT_SOURCE_DIR}/src" -DCMAKE_BUILD_RPATH=${SYCLAMP_SYCL_LIB}
     LINK_LIBRARIES "${SYCLAMP_SYCL_LIBRARY}" fmt::fmt-header-only ${CMAKE_DL_LIBS} CXX_STANDARD 20
     COMPILE_OUTPUT_VARIABLE compile_log RUN_OUTPUT_VARIABLE run_log
@@ -38,5 +38,5 @@ elseif(NOT SYCLAMP_JIT_FLAGS_PROBED STREQUAL "${SYCLAMP_STRICT_FP_DEVICE_FLAGS}"
   elseif(NOT ran EQUAL 0)
     message(FATAL_ERROR "DPC++'s run-time compiler in ${SYCLAMP_SYCL_ROOT} cannot be used:\n${run_log}")
   endif()
-  set(SYCLAMP_JIT_FLAGS_PROBED "${SYCLAMP_STRICT_FP_DEVICE_FLAGS}" CACHE INTERNAL "flags the run-time compiler accepts")
+  set(SYCLAMP_JIT_FLAGS_PROBED "${SYCLAMP_STRICT_FP_DEVICE_FLAGS};${SYCLAMP_SYCL_LIBRARY}" CACHE INTERNAL "flags the run-time compiler accepts")
 endif()

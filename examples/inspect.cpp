@@ -15,13 +15,16 @@ int main() try {
   sycl::half* gradients = sycl::malloc_device<sycl::half>(host.size(), queue);
   queue.copy(host.data(), gradients, host.size());
 
-  const syclamp::inspector inspect(engine, host.size());  // once; allocates and compiles
-  inspect({gradients, host.size()});                      // each step; returns at once
-  const syclamp::inspection seen = inspect.result();      // waits
+  const syclamp::tensor_list list(engine, {{{gradients, host.size()}, "layer1.weight"}});  // any number of tensors
+  const syclamp::inspector inspect(list);             // once; allocates and compiles
+  inspect();                                          // each step; returns at once
+  const syclamp::inspection seen = inspect.result();  // waits
 
   std::cout << seen.elements << " gradients: " << seen.infs << " Inf, " << seen.nans << " NaN, " << seen.zeros
             << " zero, " << seen.subnormals << " subnormal\n";
-  if (!seen.all_finite()) std::cout << "do not apply this step: element " << seen.first_bad << " is not finite\n";
+  if (!seen.all_finite())
+    std::cout << "do not apply this step: " << list.name(seen.first_bad_tensor) << '[' << seen.first_bad
+              << "] is not finite\n";
   sycl::free(gradients, queue);
   return seen.first_bad == 123'456 ? 0 : 1;
 } catch (const syclamp::error& problem) {

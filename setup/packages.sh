@@ -6,7 +6,8 @@ has() { command -v "$1" >/dev/null 2>&1; }
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; } # at_least VERSION WANTED
 
 # The compiler that CMake will take: $CXX or c++.
-cxx=${CXX-c++}
+cxx=${CXX:-c++}
+cxx=${cxx##* } # behind a launcher like ccache
 compiler_is_new() {
   has "$cxx" || return 1
   case $("$cxx" --version | head -n 1) in
@@ -14,7 +15,7 @@ compiler_is_new() {
     *) at_least "$("$cxx" -dumpversion)" 12 ;;
   esac
 }
-has_header() { for folder in /usr/include /usr/local/include .syclamp/catch2/usr/include; do [ -e "$folder/$1" ] && return 0; done; return 1; }
+has_header() { has "$cxx" && echo "#include <$1>" | "$cxx" -std=c++20 -E -x c++ -I.syclamp/catch2/usr/include - >/dev/null 2>&1; }
 python_is_new() { has python3 && python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; }
 cmake_is_new() { has cmake && at_least "$(cmake --version | sed -n '1s/[^0-9]*//p')" 3.25; }
 
@@ -26,6 +27,7 @@ missing() {
   has_header CLI/CLI.hpp || echo libcli11-dev
   has_header nlohmann/json.hpp || echo nlohmann-json3-dev
   has_header fmt/format.h || echo libfmt-dev
+  case $("$cxx" --version 2>/dev/null) in *clang*) has_header omp.h || echo libomp-dev ;; esac
 }
 
 # Catch2 3 is a package of its own on new systems; Debian 12 has it in its backports. From there it is only unpacked
@@ -36,13 +38,14 @@ catch2_package() {
   elif at_least "$(candidate catch2)" 3; then echo catch2
   fi
 }
+sources=${SYCLAMP_APT_SOURCES-/etc/apt/sources} # elsewhere in the test of this script
 backports_sources() { # the system's own sources, for the backports of its release
   codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-    [ -e "$file" ] && sed -nE "s/^(deb( +\[[^]]*\])? +[^ ]+ +)$codename( .*)/\1$codename-backports\3/p" "$file"
+  for file in "$sources.list" "$sources.list.d"/*.list; do
+    [ ! -e "$file" ] || sed -nE "s/^(deb( +\[[^]]*\])? +[^ ]+ +)$codename( .*)/\1$codename-backports\3/p" "$file"
   done > "$1.list"
-  for file in /etc/apt/sources.list.d/*.sources; do # stanzas that name the release itself
-    [ -e "$file" ] && awk -v RS= -v release="$codename" '
+  for file in "$sources.list.d"/*.sources; do # stanzas that name the release itself
+    [ ! -e "$file" ] || awk -v RS= -v release="$codename" '
       match($0, "(^|\n)Suites:[^\n]*[ \t]" release "([ \t\n]|$)") {
         sub(/Suites:[^\n]*/, "Suites: " release "-backports"); print $0 "\n" }' "$file"
   done > "$1.sources"
@@ -56,10 +59,18 @@ unpack_catch2() {
       -o Dir::Cache="$apt/cache" -o APT::Sandbox::User=root "$@"
   }
   echo "setup: unpacking Catch2 3 from the backports into .syclamp/catch2"
-  private update && (cd "$apt" && private download libcatch2-dev) && dpkg -x "$apt"/libcatch2-dev_*.deb .syclamp/catch2 ||
-    { echo "setup: Catch2 3 or later is needed for the tests, and this system's apt does not have it. Install it, or" \
-      "build without tests: cmake --preset jit -DSYCLAMP_TESTS=OFF" >&2; exit 1; }
+  rm -rf "$apt"/*.deb .syclamp/catch2 .syclamp/catch2.new
+  private update || true # sources of third parties have no backports; what counts is whether the package comes
+  if ! (cd "$apt" && private download libcatch2-dev); then
+    echo "setup: Catch2 3.3 or later is needed for the tests, and apt could not download libcatch2-dev from the backports" \
+      "of this release (see above). Install Catch2 3, or build without tests: cmake --preset jit -DSYCLAMP_TESTS=OFF" >&2
+    exit 1
+  fi
+  dpkg -x "$apt"/libcatch2-dev_*.deb .syclamp/catch2.new
+  mv .syclamp/catch2.new .syclamp/catch2
 }
+
+if [ "${1-}" = --backports-sources ]; then backports_sources "$2"; exit; fi # for the test of this script
 
 wanted=$(missing | tr '\n' ' ')
 needs_catch2=no
@@ -80,7 +91,7 @@ fi
 [ $needs_catch2 = no ] || wanted="$wanted$(catch2_package)"
 if [ -n "${wanted% }" ]; then
   if [ $can_install = no ]; then
-    echo "setup: packages are missing; type:  sudo apt-get install $wanted" >&2; exit 1
+    echo "setup: packages are missing; type:  sudo apt-get update; sudo apt-get install $wanted" >&2; exit 1
   fi
   echo "setup: installing $wanted"
   # shellcheck disable=SC2086

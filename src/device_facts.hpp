@@ -1,16 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 #include <sycl/sycl.hpp>
 
 #include "backends/profiles.hpp"
 
 namespace syclamp {
 
+/// The maker's PCI vendor id, from what a runtime reports: not all of them report the id (AdaptiveCpp's HIP does not).
+constexpr std::uint32_t vendor_of(std::uint32_t reported_id, std::string_view reported_name) {
+  struct maker {
+    std::string_view word;
+    std::uint32_t id;
+  };
+  constexpr maker makers[] = {{"NVIDIA", backends::nvidia_vendor},
+                              {"AMD", backends::amd_vendor},
+                              {"Advanced Micro", backends::amd_vendor},
+                              {"Intel", backends::intel_vendor}};
+  for (const maker& one : makers)
+    if (reported_id == one.id) return one.id;
+  for (const maker& one : makers)
+    if (reported_name.find(one.word) != reported_name.npos) return one.id;
+  return reported_id;
+}
+
 inline backends::device_facts facts_of(const sycl::device& device) {
   return {.is_cpu = device.is_cpu(),
           .is_gpu = device.is_gpu(),
-          .vendor_id = device.get_info<sycl::info::device::vendor_id>()};
+          .vendor_id = vendor_of(device.get_info<sycl::info::device::vendor_id>(),
+                                 device.get_info<sycl::info::device::vendor>())};
 }
 
 }  // namespace syclamp

@@ -2,8 +2,10 @@
 // Memory that belongs to an engine's device and frees itself.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <sycl/sycl.hpp>
@@ -12,29 +14,44 @@
 
 namespace syclamp {
 
+/// Kernels that were submitted may still use the memory: it is freed when they are done.
 struct usm_deleter {
-  sycl::context context;
-  void operator()(void* memory) const { sycl::free(memory, context); }
+  std::optional<sycl::queue> queue;  // a default queue would look for a device
+  void operator()(void* memory) const {
+    sycl::queue(*queue).wait();
+    sycl::free(memory, *queue);
+  }
 };
 
 template <typename T>
 using device_array = std::unique_ptr<T[], usm_deleter>;
 
-/// `count` elements of device memory, aligned so that any pack fits; at least one, so that there is always an address.
+/// `count` elements, aligned so that any pack fits; at least one, so that there is always an address.
 template <typename T>
-device_array<T> allocate_on_device(const sycl::queue& queue, std::size_t count) {
+device_array<T> allocate(const sycl::queue& queue, std::size_t count, sycl::usm::alloc where) {
   constexpr std::size_t alignment = 64;
   const std::size_t bytes = (std::max<std::size_t>(count, 1) * sizeof(T) + alignment - 1) / alignment * alignment;
   void* memory = nullptr;
   try {
-    memory = sycl::aligned_alloc_device(alignment, bytes, queue);
+    memory = sycl::aligned_alloc(alignment, bytes, queue, where);
   } catch (const sycl::exception&) {
     memory = nullptr;  // implementations differ in how they say no
   }
   if (memory == nullptr)
     throw out_of_memory_error(fmt::format("{} has no room for {} bytes; free memory or use a smaller problem",
                                           queue.get_device().get_info<sycl::info::device::name>(), bytes));
-  return device_array<T>(static_cast<T*>(memory), usm_deleter{queue.get_context()});
+  return device_array<T>(static_cast<T*>(memory), usm_deleter{queue});
+}
+
+template <typename T>
+device_array<T> allocate_on_device(const sycl::queue& queue, std::size_t count) {
+  return allocate<T>(queue, count, sycl::usm::alloc::device);
+}
+
+/// Memory of the host from which the device copies without detours.
+template <typename T>
+device_array<T> allocate_on_host(const sycl::queue& queue, std::size_t count) {
+  return allocate<T>(queue, count, sycl::usm::alloc::host);
 }
 
 }  // namespace syclamp

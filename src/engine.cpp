@@ -22,11 +22,24 @@ const profile& profile_named(std::string_view name, std::string_view asked_by) {
                                      name, fmt::join(profile_names(), ", ")));
 }
 
+bool fits(const profile& one, const sycl::device& device) {
+  return one.inspect.group_size <= device.get_info<sycl::info::device::max_work_group_size>();
+}
+
 const profile& profile_for(const sycl::device& device, std::string_view asked) {
-  if (!asked.empty()) return profile_named(asked, "the caller");
-  if (const char* forced = std::getenv("SYCLAMP_PROFILE"); forced != nullptr && *forced != '\0')
-    return profile_named(forced, "SYCLAMP_PROFILE");
-  return backends::choose(facts_of(device));
+  const auto forced = [&](std::string_view name, std::string_view asked_by) -> const profile& {
+    const profile& one = profile_named(name, asked_by);
+    if (!fits(one, device))
+      throw invalid_argument(
+          fmt::format("{} asks for the profile \"{}\", whose work-groups of {} are larger than {} takes", asked_by,
+                      name, one.inspect.group_size, device.get_info<sycl::info::device::name>()));
+    return one;
+  };
+  if (!asked.empty()) return forced(asked, "the caller");
+  if (const char* name = std::getenv("SYCLAMP_PROFILE"); name != nullptr && *name != '\0')
+    return forced(name, "SYCLAMP_PROFILE");
+  const profile& best = backends::choose(facts_of(device));
+  return fits(best, device) ? best : backends::profiles.back();
 }
 
 sycl::queue checked(sycl::queue queue) {
@@ -78,7 +91,6 @@ sycl::queue& engine::queue() const { return state_->queue; }
 std::string_view engine::profile_name() const { return state_->tuning.name; }
 std::uint64_t engine::kernels_submitted() const { return state_->kernels->submitted(); }
 launch::kernel_library& engine::kernels() const { return *state_->kernels; }
-const profile& engine::tuning() const { return state_->tuning; }
 
 void engine::compile_all() const {
   for (const launch::operation_base* op : launch::operations) state_->kernels->prepare(*op);
@@ -88,6 +100,7 @@ void engine::wait() const { state_->queue.wait_and_throw(); }
 
 std::vector<std::string> profile_names() {
   std::vector<std::string> names;
+  names.reserve(backends::profiles.size());
   for (const profile& one : backends::profiles) names.emplace_back(one.name);
   return names;
 }

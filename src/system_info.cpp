@@ -38,9 +38,7 @@ device_report describe(const sycl::device& device) {
     report.arithmetic = test_arithmetic(on);
     report.usable = report.arithmetic.sound();
     if (!report.usable) report.problem = "its arithmetic is not strict: see the self-test";
-  } catch (const kernel_build_error& failed) {
-    report.problem = fmt::format("{}\n{}", failed.what(), failed.log());
-  } catch (const sycl::exception& failed) {
+  } catch (const std::exception& failed) {
     report.problem = failed.what();
   }
   return report;
@@ -93,7 +91,7 @@ system_report describe_system() {
   if (!report.cache.empty())
     for (const auto& file : fs::directory_iterator(report.cache, failed)) {
       const auto size = file.file_size(failed);
-      if (failed) continue;  // another process may just have replaced it
+      if (failed || file.path().extension() != ".kernels") continue;
       ++report.cache_files;
       report.cache_bytes += size;
     }

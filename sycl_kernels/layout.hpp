@@ -18,25 +18,44 @@ constexpr std::uint64_t chunks_of(std::uint64_t elements) {
   return elements / chunk_elements + (elements % chunk_elements != 0);
 }
 
+// The table of a tensor list. All tensors lie one after the other in one space of elements, each beginning at a
+// multiple of `tensor_alignment`, and the chunks cut that space: work is divided by elements, however many tensors
+// there are, and a piece of a tensor begins where a pack begins. A tensor costs 20 bytes: its address, its start and
+// its kind.
+
+inline constexpr std::uint32_t tensor_alignment = 64;
+
+/// Type, group and padding of a tensor in one word. Its size is the distance to the next start less the padding.
+struct tensor_kind {
+  static constexpr std::uint32_t most_groups = 1u << 22;
+
+  static constexpr std::uint32_t encode(element_type type, std::uint32_t padding, std::uint32_t group) {
+    return static_cast<std::uint32_t>(type) | padding << 4 | group << 10;
+  }
+  static constexpr element_type type(std::uint32_t kind) { return static_cast<element_type>(kind & 15u); }
+  static constexpr std::uint32_t padding(std::uint32_t kind) { return kind >> 4 & 63u; }
+  static constexpr std::uint32_t group(std::uint32_t kind) { return kind >> 10; }
+};
+
 /// `chunk_findings::first_bad` when the chunk is finite.
 inline constexpr std::uint32_t no_bad_element = ~std::uint32_t{0};
 
 /// What the inspection of one chunk leaves for the kernel that adds the chunks up.
 struct chunk_findings {
-  std::uint32_t worst_bits;
+  std::uint32_t elements;
+  std::uint32_t worst_bits;  ///< largest absolute value, as the bits of an FP32
   std::uint32_t infs;
   std::uint32_t nans;
   std::uint32_t zeros;
   std::uint32_t subnormals;
   std::uint32_t first_bad;  ///< index within the chunk
   float sum_of_squares;
-  std::uint32_t unused;
 };
 static_assert(sizeof(chunk_findings) == 32);
 
 /// Inputs of the arithmetic self-test. They come from memory so that no compiler can compute the answers.
 struct arithmetic_inputs {
-  std::uint32_t quiet_nan, infinity;
+  std::uint32_t quiet_nan;
   std::uint16_t half_subnormals[4];  ///< 2^-24, 3·2^-24, the largest subnormal, the smallest normal
   float tie_to_even_low, tie_to_even_high, below_overflow, overflow;
   float large, small;    ///< (large + small) - large is 0 as written, `small` when reassociated
@@ -47,7 +66,6 @@ struct arithmetic_inputs {
 
 /// Its answers, as raw as they come: the host judges them.
 struct arithmetic_answers {
-  std::uint32_t worst_of_nan_and_inf;
   float widened_subnormals[4];
   std::uint16_t narrowed_subnormals[4];
   std::uint16_t rounded_low, rounded_high, largest, overflowed;

@@ -31,12 +31,6 @@ inline chunk_range chunks_of_group(sycl::nd_item<1> item, std::uint64_t chunks) 
   return {begin, begin + share + (group < rest)};
 }
 
-/// Elements in a chunk of an array of `count`: all but the last are full.
-inline std::uint32_t chunk_size(std::uint64_t chunk, std::uint64_t count) {
-  const std::uint64_t left = count - chunk * chunk_elements;
-  return left < chunk_elements ? static_cast<std::uint32_t>(left) : chunk_elements;
-}
-
 /// Combines one value of each work-item, two by two with `merge(T, T)`, into one that all of them get. `shared` has
 /// room for one value a work-item.
 template <unsigned GroupSize, typename T>

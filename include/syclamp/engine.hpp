@@ -16,7 +16,6 @@ namespace syclamp {
 namespace launch {
 class kernel_library;
 }
-struct profile;
 
 /// What every operation needs: an in-order queue, the tuning profile of its device, and the compiled kernels.
 ///
@@ -54,7 +53,6 @@ class engine {
 
   // For the library's own operations.
   launch::kernel_library& kernels() const;
-  const profile& tuning() const;
 
  private:
   struct state;

@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Looks at every element of an array once and writes none of them.
+/// Looks at every element of a list of tensors once and writes none of them.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
-#include <syclamp/array_view.hpp>
-#include <syclamp/engine.hpp>
 #include <syclamp/inspection.hpp>
+#include <syclamp/tensor_list.hpp>
 
 namespace syclamp {
 
-/// Inspects arrays of up to a given size without waiting or allocating.
+/// Inspects a list without waiting or allocating, in two kernels however many tensors there are.
 ///
-/// Make one, use it on every step. Each call overwrites the result of the one before.
+/// Make one, use it on every step. Each call overwrites the result of the one before; copies share it, so an inspector
+/// is for one thread at a time.
 class inspector {
  public:
-  /// Prepares for arrays of at most `capacity` elements: allocates the memory and makes sure the kernels are compiled.
-  /// The scratch memory is 32 bytes for each 65 536 elements.
-  inspector(engine on, std::uint64_t capacity);
+  /// Prepares for `list`: allocates the memory and makes sure the kernels are compiled. The scratch memory is 32 bytes
+  /// for each 65 536 elements.
+  explicit inspector(tensor_list list);
 
-  /// Submits the inspection of `array` and returns at once.
-  /// \throws invalid_argument if the array is larger than the capacity, not aligned to its elements, or null with a
-  ///         count above zero.
-  sycl::event operator()(array_view array) const;
+  /// Submits the inspection and returns at once. Absent tensors are left out.
+  sycl::event operator()() const;
 
   /// The result in device memory, for kernels that use it. Valid as long as the inspector; filled once the event of the
   /// call is complete.
@@ -38,7 +35,7 @@ class inspector {
   std::shared_ptr<state> state_;
 };
 
-/// Inspects `array` once and waits for the result.
+/// Inspects one array and waits for the result.
 inspection inspect(const engine& on, array_view array);
 
 }  // namespace syclamp

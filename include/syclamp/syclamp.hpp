@@ -11,4 +11,5 @@
 #include <syclamp/inspector.hpp>
 #include <syclamp/log.hpp>
 #include <syclamp/system_info.hpp>
+#include <syclamp/tensor_list.hpp>
 #include <syclamp/version.hpp>

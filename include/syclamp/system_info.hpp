@@ -11,22 +11,27 @@
 
 namespace syclamp {
 
-/// How a device computes, measured by running a kernel on it. The library relies on the first group; the rest is told
-/// so that results of different devices can be compared with open eyes.
+/// One question about how a device computes.
+struct arithmetic_check {
+  std::string name;  ///< for example `half_subnormals`
+  bool passed;
+  bool relied_upon;  ///< the library gives wrong results without it; the others are told for those who compare devices
+};
+
+/// How a device computes, found by running a kernel on it.
 struct arithmetic_report {
-  bool bits_survive = false;         ///< Inf and NaN are told apart by their bits
-  bool half_subnormals = false;      ///< FP16 subnormals convert to FP32 and back without loss
-  bool half_rounds_to_even = false;  ///< FP32 to FP16 rounds to nearest even and overflows to Inf at 65520
-  bool no_reassociation = false;     ///< (a + b) - a is computed as written
-  bool no_contraction = false;       ///< a * b + c is rounded twice unless an FMA is asked for
-  bool exact_fma = false;            ///< an FMA is rounded once
-  bool exact_division = false;       ///< division is correctly rounded
-  bool exact_square_root = false;    ///< square root is correctly rounded
+  /// half_subnormals       FP16 subnormals convert to FP32 and back without loss
+  /// half_rounds_to_even   FP32 to FP16 rounds to nearest even and overflows to Inf at 65520
+  /// no_reassociation      (a + b) - a is computed as written
+  /// no_contraction        a * b + c is rounded twice unless an FMA is asked for
+  /// exact_fma             an FMA is rounded once
+  /// exact_division        division is correctly rounded
+  /// exact_square_root     square root is correctly rounded
+  /// nan_tests_survive     x != x is true for a NaN: no fast-math (not relied upon: bits are judged)
+  /// float_subnormals      FP32 subnormals are kept, not flushed (not relied upon)
+  std::vector<arithmetic_check> checks;
 
-  bool nan_tests_survive = false;  ///< x != x is true for a NaN: no fast-math. Not relied upon
-  bool float_subnormals = false;   ///< FP32 subnormals are kept, not flushed. Not relied upon
-
-  /// True if everything that the library relies upon holds.
+  /// True if the self-test ran and everything that the library relies upon holds.
   bool sound() const;
 };
 

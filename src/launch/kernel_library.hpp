@@ -2,6 +2,7 @@
 // The one seam between host logic and kernels. `jit/` and `aot/` each implement it; a build contains one of them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -19,7 +20,16 @@ namespace syclamp::launch {
 /// The kernels of one device, instantiated as one profile asks. Safe to use from several threads.
 class kernel_library {
  public:
+  kernel_library(const sycl::device& device, const profile& tuning)
+      : tuning_(tuning), compute_units_(device.get_info<sycl::info::device::max_compute_units>()) {}
   virtual ~kernel_library() = default;
+  kernel_library(const kernel_library&) = delete;
+  kernel_library& operator=(const kernel_library&) = delete;
+
+  /// How many work-groups of `op` share `chunks` chunks on this device.
+  std::uint64_t groups_for(const operation_base& op, std::uint64_t chunks) const {
+    return std::min(chunks, std::uint64_t{(tuning_.*op.walk).groups_per_unit} * compute_units_);
+  }
 
   /// Makes sure that `op` and its family can be submitted without compiling.
   virtual void prepare(const operation_base& op) = 0;
@@ -33,12 +43,15 @@ class kernel_library {
     return submit_erased(queue, op, groups, arguments);
   }
 
+  const profile& tuning() const { return tuning_; }
   std::uint64_t submitted() const { return submitted_.load(std::memory_order_relaxed); }
 
  private:
   virtual sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
                                     std::span<const argument> arguments) = 0;
 
+  const profile& tuning_;
+  std::uint64_t compute_units_;
   std::atomic<std::uint64_t> submitted_ = 0;
 };
 

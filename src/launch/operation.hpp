@@ -18,7 +18,9 @@ template <typename T>
 std::string type_name() {
   const std::string_view text = __PRETTY_FUNCTION__;  // … [with T = const void*; …] or … [T = const void *]
   const auto begin = text.find("T = ") + 4;
-  return std::string(text.substr(begin, text.find_first_of(";]", begin) - begin));
+  std::string name(text.substr(begin, text.find_first_of(";]", begin) - begin));
+  if (const auto space = name.find(" *"); space != name.npos) name.erase(space, 1);  // clang's way
+  return name;
 }
 
 template <typename... Args>

@@ -10,11 +10,12 @@
 
 namespace syclamp::launch {
 
-inline constexpr operation<const void*, std::uint64_t, element_type, kernels::chunk_findings*> inspect_chunks{
-    "inspect_chunks", "inspect", &profile::inspect};
+inline constexpr operation<const std::uint64_t*, const std::uint64_t*, const std::uint32_t*, std::uint32_t,
+                           kernels::chunk_findings*>
+    inspect_chunks{"inspect_chunks", "inspect", &profile::inspect};
 
-inline constexpr operation<const kernels::chunk_findings*, std::uint64_t, element_type, inspection*> inspect_total{
-    "inspect_total", "inspect", &profile::inspect};
+inline constexpr operation<const kernels::chunk_findings*, const std::uint64_t*, std::uint32_t, inspection*>
+    inspect_total{"inspect_total", "inspect", &profile::inspect};
 
 inline constexpr operation<const kernels::arithmetic_inputs*, kernels::arithmetic_answers*> self_test{
     "self_test", "self_test", &profile::inspect};

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "launch/jit/compiler.hpp"
+#include "launch/jit/source.hpp"
 #include "syclamp/syclamp.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -17,7 +19,7 @@ TEST_CASE("a kernel that does not compile raises an error with the compiler's lo
   const engine on;
   try {
     launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
-                         "#include \"format.hpp\"\nint f() { return nonsense; }");
+                         "#include <format.hpp>\nint f() { return nonsense; }");
     FAIL("it compiled");
   } catch (const kernel_build_error& failed) {
     CHECK_THAT(failed.what(), ContainsSubstring("did not compile"));
@@ -33,6 +35,23 @@ TEST_CASE("strict floating point is asked of the run-time compiler") {
   CHECK_THAT(all, ContainsSubstring("-ffp-contract=off"));
   CHECK_THAT(all, ContainsSubstring("-foffload-fp32-prec-div"));
   CHECK_THAT(all, ContainsSubstring("-foffload-fp32-prec-sqrt"));
+}
+
+TEST_CASE("headers in the working directory do not become part of our kernels") {
+  const temporary_folder folder;
+  const fs::path before = fs::current_path();
+  for (const auto& file : launch::jit::embedded_files()) {
+    fs::create_directories((folder.path() / file.path).parent_path());
+    std::ofstream(folder.path() / file.path) << "#error a header of somebody else\n";
+  }
+  setenv("SYCLAMP_CACHE", "off", 1);
+  fs::current_path(folder.path());
+
+  const engine on;
+  CHECK_NOTHROW(on.compile_all());
+
+  fs::current_path(before);
+  unsetenv("SYCLAMP_CACHE");
 }
 
 TEST_CASE("a damaged cache file costs a warning and a compilation, and is replaced") {

@@ -14,7 +14,7 @@ class device_buffer {
   device_buffer(sycl::queue queue, const std::vector<T>& content, std::size_t offset = 0)
       : queue_(queue), count_(content.size()), offset_(margin + offset) {
     std::vector<T> image(offset_ + count_ + margin);
-    std::memset(image.data(), canary, image.size() * sizeof(T));
+    std::memset(static_cast<void*>(image.data()), canary, image.size() * sizeof(T));
     std::copy(content.begin(), content.end(), image.begin() + static_cast<std::ptrdiff_t>(offset_));
     const std::size_t bytes = (image.size() * sizeof(T) + 63) / 64 * 64;
     memory_ = static_cast<T*>(sycl::aligned_alloc_device(64, bytes, queue_));

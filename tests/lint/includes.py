@@ -4,14 +4,25 @@
 An include is named by what it reaches: a folder of this project, `sycl`, `std` (any other <…> without a dot or of the C
 library), or `other` (a third party's). The longest prefix of RULES that fits a file decides.
 """
+import os
 import pathlib
 import re
 import sys
 
 from sources import cpp_files
 
-# Public headers that the device compilers see as well; they include the standard library only.
-RECORDS = {"syclamp/element_type.hpp", "syclamp/inspection.hpp"}
+INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
+
+
+def included(path):
+    return [(number, match[1]) for number, line in enumerate(path.read_text().splitlines(), 1) if (match := INCLUDE.match(line))]
+
+
+def records(root):
+    """Public headers that the device compilers see as well; they may include the standard library only."""
+    layout = root / "sycl_kernels/layout.hpp"
+    return {name for _, name in included(layout) if name.startswith("syclamp/")} if layout.is_file() else set()
+
 
 RULES = {
     "include/": {"std", "sycl", "include"},
@@ -31,22 +42,20 @@ OURS = ("src", "sycl_kernels", "backends", "apps", "bench", "tests")
 STANDARD = re.compile(r"^[a-z_0-9]+$|^(std[a-z]+|dlfcn|fcntl|spawn|unistd|link)\.h$|^sys/")
 
 
-def reach(root, path, name, quoted):
-    """What `#include name` in the file `path` reaches."""
-    if name in RECORDS and path.parts[0] == "sycl_kernels":
-        return "record"
+def reach(root, path, name):
+    """What `#include name` in the file `path` reaches; how it is quoted makes no difference."""
+    for candidate in (path.parent / name, pathlib.Path(name), pathlib.Path("src") / name):
+        candidate = pathlib.Path(os.path.normpath(candidate))
+        if (root / candidate).is_file() and candidate.parts[0] in OURS:
+            if candidate == pathlib.Path("sycl_kernels/layout.hpp"):
+                return "layout"
+            if candidate.parts[:2] == ("tests", "reference"):
+                return "tests/reference"
+            return candidate.parts[0]
     if name.startswith("syclamp/"):
-        return "include"
+        return "record" if path.parts[0] == "sycl_kernels" and name in records(root) else "include"
     if name.startswith("sycl/"):
         return "sycl"
-    if quoted:
-        for candidate in (path.parent / name, pathlib.Path(name), pathlib.Path("src") / name):
-            if (root / candidate).is_file() and candidate.parts[0] in OURS:
-                if candidate == pathlib.Path("sycl_kernels/layout.hpp"):
-                    return "layout"
-                if candidate.parts[:2] == ("tests", "reference"):
-                    return "tests/reference"
-                return candidate.parts[0]
     return "std" if STANDARD.match(name) else "other"
 
 
@@ -54,14 +63,12 @@ def complaints(root=pathlib.Path()):
     for path in cpp_files(root):
         path = path.relative_to(root)
         allowed = RULES[max((rule for rule in RULES if str(path).startswith(rule)), key=len)]
-        if str(path)[len("include/"):] in RECORDS:
+        if str(path).removeprefix("include/") in records(root):
             allowed = {"std"}
-        for number, line in enumerate((root / path).read_text().splitlines(), 1):
-            match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
-            if match:
-                reached = reach(root, path, match[2], match[1] == '"')
-                if reached not in allowed:
-                    yield f"{path}:{number}: may not include {match[2]} ({reached}); allowed: {', '.join(sorted(allowed))}"
+        for number, name in included(root / path):
+            reached = reach(root, path, name)
+            if reached not in allowed:
+                yield f"{path}:{number}: may not include {name} ({reached}); allowed: {', '.join(sorted(allowed))}"
 
 
 if __name__ == "__main__":

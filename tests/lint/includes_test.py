@@ -14,17 +14,23 @@ WRONG = {
     "sycl_kernels/a.hpp": '#include "backends/cpu.hpp"',
     "sycl_kernels/b.hpp": "#include <fmt/format.h>",
     "sycl_kernels/c.hpp": "#include <syclamp/engine.hpp>",
+    "src/b.cpp": '#include "../sycl_kernels/inspect.hpp"',
+    "src/c.cpp": "#include <sycl_kernels/inspect.hpp>",
+    "apps/b.cpp": "#include <launch/operation.hpp>",
+    "sycl_kernels/d.hpp": '#include "../src/warn.hpp"',
     "backends/a.hpp": "#include <sycl/sycl.hpp>",
     "apps/a.cpp": '#include "launch/operation.hpp"',
     "bench/a.cpp": '#include "warn.hpp"',
     "tests/reference/a.cpp": '#include "syclamp/inspection.hpp"',
     "examples/a.cpp": '#include "bench/native.hpp"',
 }
-PRESENT = ("src/launch/operation.hpp", "src/warn.hpp", "sycl_kernels/inspect.hpp", "backends/cpu.hpp", "bench/native.hpp")
+PRESENT = ("src/launch/operation.hpp", "src/warn.hpp", "sycl_kernels/inspect.hpp", "backends/cpu.hpp", "bench/native.hpp",
+           "sycl_kernels/layout.hpp")
 
 with tempfile.TemporaryDirectory() as name:
     root = pathlib.Path(name)
-    for path, text in [*((present, "") for present in PRESENT), *WRONG.items()]:
+    texts = {**dict.fromkeys(PRESENT, ""), "sycl_kernels/layout.hpp": "#include <syclamp/element_type.hpp>", **WRONG}
+    for path, text in texts.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text + "\n")
     found = {line.split(":")[0] for line in complaints(root)}

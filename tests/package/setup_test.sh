@@ -37,3 +37,19 @@ echo three > setup/sycl.lock
 expect 6 "a change of the lock file"
 mkdir .syclamp/sycl/lib/__pycache__ && touch .syclamp/sycl/lib/__pycache__/x.pyc
 expect 6 "what Python writes by itself"
+
+# setup/packages.sh: the sources of the backports are those of the system, however they are written.
+codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+backports() { # backports CLASSIC DEB822: what is derived from such files
+  rm -rf apt && mkdir -p apt/sources.list.d
+  [ -z "$1" ] || printf '%b' "$1" > apt/sources.list
+  [ -z "$2" ] || printf '%b' "$2" > apt/sources.list.d/system.sources
+  SYCLAMP_APT_SOURCES=$work/apt/sources sh "$project/setup/packages.sh" --backports-sources "$work/derived"
+  cat derived.list derived.sources
+}
+same() { [ "$1" = "$2" ] || { printf 'expected:\n%s\ngot:\n%s\n' "$2" "$1"; exit 1; }; }
+same "$(backports "" "")" ""
+same "$(backports "# no\ndeb [signed-by=/k] scheme://a/debian $codename main\ndeb scheme://a $codename-updates main\n" "")" \
+  "deb [signed-by=/k] scheme://a/debian $codename-backports main"
+same "$(backports "" "Types: deb\nURIs: scheme://a\nSuites: $codename $codename-updates\nComponents: main\n\nTypes: deb\nURIs: scheme://s\nSuites: $codename-security\n")" \
+  "$(printf 'Types: deb\nURIs: scheme://a\nSuites: %s-backports\nComponents: main' "$codename")"

@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "backends/profiles.hpp"
+#include "device_facts.hpp"
 #include "syclamp/syclamp.hpp"
 
 using namespace syclamp;
@@ -18,6 +19,14 @@ TEST_CASE("a device gets the profile of its family") {
   CHECK(choose({.is_gpu = true, .vendor_id = backends::amd_vendor}).name == "amd_gpu");
   CHECK(choose({.is_gpu = true, .vendor_id = 0x1234}).name == "generic");
   CHECK(choose({}).name == "generic");
+}
+
+TEST_CASE("a maker is known by id, or else by name") {
+  CHECK(vendor_of(0x10de, "") == backends::nvidia_vendor);
+  CHECK(vendor_of(1022, "AMD") == backends::amd_vendor);
+  CHECK(vendor_of(0, "Advanced Micro Devices, Inc.") == backends::amd_vendor);
+  CHECK(vendor_of(0, "Intel(R) Corporation") == backends::intel_vendor);
+  CHECK(vendor_of(0x1234, "Abacus Ltd.") == 0x1234);
 }
 
 TEST_CASE("profiles have names of their own and sizes that kernels can use") {

@@ -24,11 +24,12 @@ TEST_CASE("the embedded kernels are the files of this checkout") {
 }
 
 TEST_CASE("parameter types are spelled so that a device compiler can read them") {
-  const auto types = launch::inspect_chunks.parameter_types();
+  const auto types = launch::inspect_total.parameter_types();
 
   REQUIRE(types.size() == 4);
-  CHECK(types[2] == "syclamp::element_type");
-  CHECK(types[3] == "syclamp::kernels::chunk_findings*");
+  CHECK(types[0] == "const syclamp::kernels::chunk_findings*");
+  CHECK(types[2] == "unsigned int");
+  CHECK(types[3] == "syclamp::inspection*");
 }
 
 TEST_CASE("a family has an entry for each of its operations and no others") {

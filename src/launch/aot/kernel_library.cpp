@@ -17,7 +17,8 @@ namespace {
 
 class linked_library final : public kernel_library {
  public:
-  explicit linked_library(const profile& tuning) : submitters_(instances(tuning)) {}
+  linked_library(const sycl::queue& queue, const profile& tuning)
+      : kernel_library(queue.get_device(), tuning), submitters_(instances(tuning)) {}
 
   void prepare(const operation_base& op) override { find(op); }
 
@@ -42,8 +43,8 @@ class linked_library final : public kernel_library {
 }  // namespace
 }  // namespace aot
 
-std::unique_ptr<kernel_library> make_kernel_library(const sycl::queue&, const profile& tuning) {
-  return std::make_unique<aot::linked_library>(tuning);
+std::unique_ptr<kernel_library> make_kernel_library(const sycl::queue& queue, const profile& tuning) {
+  return std::make_unique<aot::linked_library>(queue, tuning);
 }
 
 std::string_view mode() { return "aot"; }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "launch/dpcpp_runtime.hpp"
 #include "launch/jit/source.hpp"
 #include "launch/kernel_library.hpp"
 #include "syclamp/error.hpp"
@@ -13,10 +14,6 @@ namespace syclamp::launch::jit {
 namespace {
 
 namespace experimental = sycl::ext::oneapi::experimental;
-
-// Where the embedded headers appear to the compiler. An absolute path that cannot exist on disk: relative ones would be
-// sought in the working directory of the process.
-constexpr const char* virtual_root = "/syclamp-embedded/";
 
 std::vector<std::string> split(const std::string& words) {
   std::istringstream stream(words);
@@ -29,7 +26,7 @@ std::vector<std::string> split(const std::string& words) {
 
 const std::vector<std::string>& build_options() {
   static const std::vector<std::string> options = [] {
-    std::vector<std::string> list{"-std=c++20", "-O3", std::string("-I") + virtual_root};
+    std::vector<std::string> list{"-std=c++20", "-O3", fmt::format("-I{}", embedded_root)};
     for (const auto& flag : split(SYCLAMP_STRICT_FP_DEVICE_FLAGS)) list.push_back(flag);
     return list;
   }();
@@ -37,7 +34,7 @@ const std::vector<std::string>& build_options() {
 }
 
 std::string environment_key(const sycl::device& device) {
-  std::string key = fmt::format("compiler: {}\n", compiler());
+  std::string key = fmt::format("compiler: {}, {}\n", compiler(), dpcpp_runtime_version());
   key += fmt::format("platform: {}\n", device.get_platform().get_info<sycl::info::platform::version>());
   key += fmt::format("device: {} {}\n", device.get_info<sycl::info::device::vendor>(),
                      device.get_info<sycl::info::device::name>());
@@ -49,7 +46,8 @@ std::string environment_key(const sycl::device& device) {
 
 bundle compile(const sycl::context& context, const sycl::device& device, const std::string& source) {
   experimental::include_files headers;
-  for (const auto& file : embedded_files()) headers.add(virtual_root + std::string(file.path), std::string(file.text));
+  for (const auto& file : embedded_files())
+    headers.add(fmt::format("{}{}", embedded_root, file.path), std::string(file.text));
   std::string log;
   try {
     auto text = experimental::create_kernel_bundle_from_source(context, experimental::source_language::sycl, source,
@@ -58,12 +56,20 @@ bundle compile(const sycl::context& context, const sycl::device& device, const s
         text, {device},
         experimental::properties{experimental::save_log{&log}, experimental::build_options{build_options()}});
   } catch (const sycl::exception& failed) {
-    throw kernel_build_error(
-        fmt::format("a kernel did not compile for {}: see log() for what the compiler said. This is a defect of "
-                    "syclamp or of the compiler ({}); please report it with the log",
-                    device.get_info<sycl::info::device::name>(), compiler()),
-        fmt::format("{}\n{}", failed.what(), log));
+    throw build_error(device, fmt::format("{}\n{}", failed.what(), log));
   }
+}
+
+kernel_build_error build_error(const sycl::device& device, const std::string& log) {
+  std::istringstream lines(log);
+  std::string first_error;
+  for (std::string line; std::getline(lines, line) && first_error.empty();)
+    if (line.find("rror") != std::string::npos) first_error = line;
+  return kernel_build_error(
+      fmt::format("a kernel did not compile for {} ({}): this is a defect of syclamp or of the compiler, {}; please "
+                  "report it with the error's log()",
+                  device.get_info<sycl::info::device::name>(), first_error, compiler()),
+      log);
 }
 
 std::vector<char> serialise(const bundle& compiled) { return compiled.ext_oneapi_get_content(); }

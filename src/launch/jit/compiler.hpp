@@ -7,6 +7,8 @@
 
 #include <sycl/sycl.hpp>
 
+#include "syclamp/error.hpp"
+
 namespace syclamp::launch::jit {
 
 using bundle = sycl::kernel_bundle<sycl::bundle_state::executable>;
@@ -20,6 +22,9 @@ std::string environment_key(const sycl::device& device);
 /// Compiles `source`, which may include the embedded headers.
 /// \throws kernel_build_error with the compiler's log
 bundle compile(const sycl::context& context, const sycl::device& device, const std::string& source);
+
+/// The error for kernels that cannot be built, with the compiler's first complaint in its message.
+kernel_build_error build_error(const sycl::device& device, const std::string& log);
 
 std::vector<char> serialise(const bundle& compiled);
 

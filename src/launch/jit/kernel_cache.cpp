@@ -73,10 +73,11 @@ std::optional<std::vector<char>> kernel_cache::load(const std::string& key) cons
   header head{};
   if (!file.read(reinterpret_cast<char*>(&head), sizeof head)) return refuse("it is truncated");
   if (head.magic != magic) return refuse("it was not written by this version of syclamp");
-  std::error_code failed;
-  const auto size = fs::file_size(path, failed);
-  if (failed || head.key_size > size || head.content_size > size ||
-      sizeof head + head.key_size + head.content_size != size)
+  // The size of the open file: another process may be replacing the one with this name.
+  file.seekg(0, std::ios::end);
+  const auto size = static_cast<std::uint64_t>(file.tellg());
+  file.seekg(sizeof head);
+  if (head.key_size > size || head.content_size > size || sizeof head + head.key_size + head.content_size != size)
     return refuse("it is truncated or damaged");
   std::string stored_key(head.key_size, '\0');
   std::vector<char> content(head.content_size);
@@ -94,7 +95,8 @@ void kernel_cache::store(const std::string& key, const std::vector<char>& conten
     warn("compiled kernels are not kept: {}; set SYCLAMP_CACHE_DIR to a folder of yours, or SYCLAMP_CACHE=off", why);
   };
   std::error_code failed;
-  if (fs::create_directories(folder_, failed)) fs::permissions(folder_, fs::perms::owner_all, failed);
+  fs::create_directories(folder_.parent_path(), failed);
+  mkdir(folder_.c_str(), S_IRWXU);  // ours from the start, whatever the umask
   if (!fs::is_directory(folder_, failed)) return give_up(fmt::format("cannot make the folder {}", folder_.string()));
   if (!folder_is_ours()) return give_up(fmt::format("others may write to {}", folder_.string()));
 

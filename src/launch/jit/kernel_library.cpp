@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/kernel_library.hpp"
 
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -9,7 +10,6 @@
 
 #include "launch/jit/compiler.hpp"
 #include "launch/jit/kernel_cache.hpp"
-#include "launch/jit/runtime.hpp"
 #include "launch/jit/source.hpp"
 #include "launch/operations.hpp"
 #include "warn.hpp"
@@ -22,7 +22,7 @@ namespace {
 class compiled_library final : public kernel_library {
  public:
   compiled_library(const sycl::queue& queue, const profile& tuning)
-      : context_(queue.get_context()), device_(queue.get_device()), tuning_(tuning) {}
+      : kernel_library(queue.get_device(), tuning), context_(queue.get_context()), device_(queue.get_device()) {}
 
   void prepare(const operation_base& op) override { find(op); }
 
@@ -30,13 +30,15 @@ class compiled_library final : public kernel_library {
   sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
                             std::span<const argument> arguments) override {
     const sycl::kernel& kernel = find(op);
-    const std::size_t size = (tuning_.*op.walk).group_size;
+    const std::size_t size = (tuning().*op.walk).group_size;
     return queue.submit([&](sycl::handler& handler) {
       int position = 0;
       for (const argument& one : arguments) {
         // Pointers must be known as such to the runtime; anything else travels as bytes.
         if (one.is_pointer) {
-          handler.set_arg(position++, *static_cast<void* const*>(one.value));
+          void* pointer = nullptr;
+          std::memcpy(&pointer, one.value, sizeof pointer);
+          handler.set_arg(position++, pointer);
         } else {
           handler.set_arg(position++, sycl::ext::oneapi::experimental::raw_kernel_arg(one.value, one.size));
         }
@@ -52,14 +54,19 @@ class compiled_library final : public kernel_library {
     }
     const std::unique_lock lock(mutex_);
     if (const auto found = kernels_.find(&op); found != kernels_.end()) return found->second;
-    bundle family = load_or_compile(op.family);
-    for (const operation_base* member : operations)
-      if (member->family == op.family) kernels_.emplace(member, family.ext_oneapi_get_kernel(symbol(*member, tuning_)));
+    try {
+      bundle family = load_or_compile(op.family);
+      for (const operation_base* member : operations)
+        if (member->family == op.family)
+          kernels_.emplace(member, family.ext_oneapi_get_kernel(symbol(*member, tuning())));
+    } catch (const sycl::exception& failed) {
+      throw build_error(device_, failed.what());
+    }
     return kernels_.at(&op);
   }
 
   bundle load_or_compile(std::string_view family) const {
-    const std::string source = family_source(family, tuning_);
+    const std::string source = family_source(family, tuning());
     const kernel_cache cache(kernel_cache::default_folder());
     std::string key = environment_key(device_) + "source: " + source;
     for (const embedded_file& file : embedded_files()) key += fmt::format("\nfile: {}\n{}", file.path, file.text);
@@ -75,13 +82,13 @@ class compiled_library final : public kernel_library {
     // Kernels that were just compiled take the way that cached ones take. The compiler's own bundle must not outlive
     // it: an engine that is destroyed at the end of the process would call into a library that is gone.
     std::vector<char> bytes = serialise(compile(context_, device_, source));
+    bundle loaded = deserialise(context_, device_, bytes);
     cache.store(key, bytes);
-    return deserialise(context_, device_, bytes);
+    return loaded;
   }
 
   sycl::context context_;
   sycl::device device_;
-  const profile& tuning_;
   std::shared_mutex mutex_;
   std::map<const operation_base*, sycl::kernel> kernels_;
 };
@@ -95,10 +102,7 @@ std::unique_ptr<kernel_library> make_kernel_library(const sycl::queue& queue, co
 
 std::string_view mode() { return "jit"; }
 
-std::string compiler() {
-  return fmt::format("DPC++ run-time compiler (headers of {}, runtime {})", __SYCL_COMPILER_VERSION,
-                     jit::runtime_version());
-}
+std::string compiler() { return fmt::format("DPC++ {} run-time compiler", __SYCL_COMPILER_VERSION); }
 
 std::string cache_folder() { return jit::kernel_cache::default_folder().string(); }
 

@@ -10,6 +10,10 @@
 
 namespace syclamp::launch::jit {
 
+/// Where the embedded headers appear to the compiler. An absolute path that cannot exist on disk: a relative one would
+/// be sought in the working directory of the process first, and whoever can write there could change our kernels.
+inline constexpr std::string_view embedded_root = "/dev/null/syclamp/";
+
 /// A kernel header as it was when the library was built, under the path by which kernels include it.
 struct embedded_file {
   std::string_view path;

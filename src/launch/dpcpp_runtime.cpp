@@ -4,18 +4,20 @@
 // The driver lies beside libsycl, but two others have to find it: the OpenCL loader, by its name alone, and through it
 // the driver, by a list in an environment variable. Both look when the first SYCL call is made; hence the constructor,
 // which runs when this library is loaded, before any thread of the program. What a user has set is left as it is.
-#include "launch/jit/runtime.hpp"
+#include "launch/dpcpp_runtime.hpp"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <sycl/sycl.hpp>
 
-namespace syclamp::launch::jit {
+namespace syclamp::launch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,6 +32,16 @@ fs::path runtime_file() {
   return failed ? fs::path{} : file;
 }
 
+/// True if a folder of LD_LIBRARY_PATH holds `library`: then that one is meant.
+bool user_has(const char* library) {
+  const char* folders = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream list(folders == nullptr ? "" : folders);
+  std::error_code failed;
+  for (std::string folder; std::getline(list, folder, ':');)
+    if (!folder.empty() && fs::exists(fs::path(folder) / library, failed)) return true;
+  return false;
+}
+
 /// The OpenCL loader comes last: it does not say where the libraries are that it needs.
 constexpr const char* loader_and_its_needs[] = {"libintlc.so.5", "libimf.so", "libirng.so", "libsvml.so",
                                                 "libOpenCL.so.1"};
@@ -40,18 +52,22 @@ constexpr const char* loader_and_its_needs[] = {"libintlc.so.5", "libimf.so", "l
   if (const fs::path driver = folder / "libintelocl.so"; fs::exists(driver, failed))
     setenv("OCL_ICD_FILENAMES", driver.c_str(), /*overwrite=*/0);
   // A library that is already in the process is the one that later calls get. Never closed: the runtime uses them.
-  const bool user_has_a_path = std::getenv("LD_LIBRARY_PATH") != nullptr;
-  if (user_has_a_path && dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_GLOBAL) != nullptr) return;
-  for (const char* library : loader_and_its_needs) dlopen((folder / library).c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!user_has("libOpenCL.so.1"))
+    for (const char* library : loader_and_its_needs) dlopen((folder / library).c_str(), RTLD_NOW | RTLD_GLOBAL);
+}
+
+/// Name, size and age of a file.
+std::string identity(const fs::path& file) {
+  struct stat status{};
+  if (stat(file.c_str(), &status) != 0) return "unknown";
+  return fmt::format("{} {} {}", file.filename().string(), status.st_size, status.st_mtime);
 }
 
 }  // namespace
 
-std::string runtime_version() {
+std::string dpcpp_runtime_version() {
   const fs::path file = runtime_file();
-  std::error_code failed;
-  const auto size = fs::file_size(file, failed);
-  return failed ? "unknown" : fmt::format("{}, {} bytes", file.filename().string(), size);
+  return fmt::format("{}, {}", identity(file), identity(file.parent_path() / "libsycl-jit.so"));
 }
 
-}  // namespace syclamp::launch::jit
+}  // namespace syclamp::launch

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The tensors that an operation works on, described once and used on every step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <syclamp/array_view.hpp>
+#include <syclamp/engine.hpp>
+
+namespace syclamp {
+
+/// A tensor as a list knows it.
+struct tensor {
+  array_view elements;      ///< where, how many, of which type; the pointer may be null: the tensor is absent for now
+  std::string name = {};    ///< for messages and ledgers
+  std::uint32_t group = 0;  ///< parameter group, for norms and hyper-parameters of its own
+};
+
+/// A list of tensors of any number, sizes and types, with its table in device memory.
+///
+/// Making one checks the tensors and uploads the table; it waits. Afterwards nothing does: operations on the list
+/// neither allocate nor wait, and they take the same number of kernels whether it has one tensor or fifty thousand,
+/// because work is divided by elements.
+///
+/// A list is a handle: copies share the table, which is for one thread at a time. Sizes and types are fixed; addresses
+/// may change from step to step, as frameworks allocate gradients anew (`set_address`), and a tensor may be absent on a
+/// step (a null address).
+///
+/// Defined, too: an empty list, tensors without elements, the same tensor several times, pointers that are aligned to
+/// one element only (slower on GPUs). The table takes 20 bytes of device memory a tensor.
+class tensor_list {
+ public:
+  /// \throws invalid_argument that names the tensor, if a pointer is not aligned to its elements, belongs to another
+  ///         context or device (where SYCL can tell), or a group is too large
+  tensor_list(engine on, std::vector<tensor> tensors);
+
+  /// A list of one tensor.
+  tensor_list(engine on, array_view only);
+
+  std::size_t size() const;                            ///< number of tensors
+  std::uint64_t elements() const;                      ///< over all tensors, absent ones included
+  const std::string& name(std::uint64_t index) const;  ///< name of a tensor
+  array_view operator[](std::size_t index) const;      ///< a tensor as the next operation will see it
+  const engine& on() const;
+
+  /// Gives a tensor another address, from the next operation on; null means absent. Costs nothing if it is unchanged;
+  /// what has changed is uploaded together, when the next operation is submitted, without waiting or allocating. (Only
+  /// a host that is two such uploads ahead of the device waits for the older one.)
+  /// \throws invalid_argument as the constructor does
+  void set_address(std::size_t index, const void* address);
+
+  // For the library's own operations.
+  struct table;
+  const table& prepared() const;  ///< uploads what has changed
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace syclamp

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks over the pieces of tensors that lie in a chunk.
+#pragma once
+
+#include "layout.hpp"
+#include "work_group.hpp"
+
+namespace syclamp::kernels {
+
+/// The table of a tensor list in device memory; `starts` has one entry more, the end of the last tensor.
+struct tensor_table {
+  const std::uint64_t* addresses;
+  const std::uint64_t* starts;
+  const std::uint32_t* kinds;
+  std::uint32_t tensors;
+};
+
+/// The tensor that holds `place`, a position in the space of all tensors: the last one that starts there or before.
+inline std::uint32_t tensor_at(const std::uint64_t* starts, std::uint32_t tensors, std::uint64_t place) {
+  std::uint32_t low = 0, high = tensors;
+  while (high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    (starts[middle] <= place ? low : high) = middle;
+  }
+  return low;
+}
+
+/// A piece of a tensor: what of it lies in one chunk. Moves from piece to piece; tensors that are empty, and those
+/// whose address is null because they are absent on this step, have none.
+class segment {
+ public:
+  segment(const tensor_table& table, std::uint64_t chunk)
+      : table_(table), begin_(chunk * chunk_elements), tensor_(tensor_at(table.starts, table.tensors, begin_)) {
+    find();
+  }
+
+  bool exists() const { return tensor_ < table_.tensors; }
+  void next() {
+    ++tensor_;
+    find();
+  }
+
+  std::uint32_t tensor() const { return tensor_; }
+  element_type type() const { return tensor_kind::type(table_.kinds[tensor_]); }
+  std::uint32_t count() const { return count_; }
+  std::uint32_t offset_in_chunk() const { return offset_; }
+
+  /// Index within its tensor of the piece's first element: a multiple of `tensor_alignment`.
+  std::uint64_t first_element() const { return begin_ + offset_ - table_.starts[tensor_]; }
+
+  template <typename Format>
+  const typename Format::bits* data() const {
+    return reinterpret_cast<const typename Format::bits*>(table_.addresses[tensor_]) + first_element();
+  }
+
+  bool is_aligned(std::uint32_t bytes) const { return table_.addresses[tensor_] % bytes == 0; }
+
+ private:
+  /// Stops at the next tensor with something in the chunk, or behind the last one.
+  void find() {
+    for (; tensor_ < table_.tensors; ++tensor_) {
+      const std::uint64_t start = table_.starts[tensor_];
+      if (start >= begin_ + chunk_elements) break;
+      const std::uint64_t end = table_.starts[tensor_ + 1] - tensor_kind::padding(table_.kinds[tensor_]);
+      if (table_.addresses[tensor_] == 0 || end <= begin_ || end <= start) continue;
+      offset_ = start > begin_ ? static_cast<std::uint32_t>(start - begin_) : 0;
+      const std::uint64_t left = end - (begin_ + offset_);
+      count_ = left < chunk_elements - offset_ ? static_cast<std::uint32_t>(left) : chunk_elements - offset_;
+      return;
+    }
+    tensor_ = table_.tensors;
+  }
+
+  const tensor_table& table_;
+  std::uint64_t begin_;
+  std::uint32_t tensor_, offset_ = 0, count_ = 0;
+};
+
+/// The first pack of a piece that this work-item takes. Packs go round the work-items of a group across pieces, so that
+/// many small tensors keep a whole group busy.
+template <unsigned GroupSize, unsigned Lanes>
+inline std::uint32_t first_pack(sycl::nd_item<1> item, const segment& piece) {
+  return (static_cast<std::uint32_t>(item.get_local_id(0)) - piece.offset_in_chunk() / Lanes) % GroupSize;
+}
+
+}  // namespace syclamp::kernels

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "syclamp/syclamp.hpp"
+#include "tensor_table.hpp"
+#include "tests/device/device_buffer.hpp"
+#include "tests/device/devices.hpp"
+#include "tests/reference/inspect.hpp"
+
+using namespace syclamp;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace {
+
+const engine& any_engine() {
+  const auto index = GENERATE(range(std::size_t{0}, all_engines().size()));
+  return all_engines()[index];
+}
+
+inspection inspect_list(const engine& on, std::vector<tensor> tensors) {
+  const inspector look(tensor_list(on, std::move(tensors)));
+  look();
+  return look.result();
+}
+
+/// Tensors of all types and of sizes round every boundary, cut from one piece of memory that is full of canaries.
+struct mixed_tensors {
+  explicit mixed_tensors(const engine& on, bool aligned) : memory(on.queue(), make(aligned)) {
+    for (std::size_t i = 0; i < places.size(); ++i)
+      tensors.push_back({{memory.data() + places[i].offset, places[i].count, places[i].type}, "t" + std::to_string(i)});
+  }
+
+  struct place {
+    std::size_t offset;
+    std::uint64_t count;
+    element_type type;
+  };
+
+  std::vector<std::uint8_t> make(bool aligned) {
+    std::mt19937 random(11);
+    std::vector<std::uint8_t> bytes;
+    for (const std::uint64_t count :
+         {0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 129, 4095, 4097, 65535, 65536, 65537, 70000})
+      for (const element_type type : element_types) {
+        const std::size_t step = aligned ? 64 : size_of(type);
+        bytes.resize((bytes.size() + step - 1) / step * step + (aligned ? 0 : size_of(type)), 0xff);
+        places.push_back({bytes.size(), count, type});
+        for (std::uint64_t i = 0; i < count; ++i) append(bytes, type, static_cast<std::uint32_t>(random()));
+        if (!aligned) bytes.resize(bytes.size() + 3, 0xff);
+      }
+    bytes.resize(bytes.size() + 256, 0xff);
+    content = bytes;
+    return bytes;
+  }
+
+  /// Finite numbers between 2^-14 and 2^3, one in eight a zero or a subnormal.
+  static void append(std::vector<std::uint8_t>& bytes, element_type type, std::uint32_t draw) {
+    const bool tiny = draw % 8 == 0;
+    std::uint32_t bits = 0;
+    switch (type) {
+      case element_type::float16: bits = (draw & 0x83ff) | (tiny ? 0 : ((draw >> 10 & 15) + 1) << 10); break;
+      case element_type::bfloat16: bits = (draw & 0x807f) | (tiny ? 0 : ((draw >> 10 & 15) + 114) << 7); break;
+      case element_type::float32: bits = (draw & 0x807fffff) | (tiny ? 0 : ((draw >> 10 & 15) + 114) << 23); break;
+    }
+    const auto* raw = reinterpret_cast<const std::uint8_t*>(&bits);
+    bytes.insert(bytes.end(), raw, raw + size_of(type));
+  }
+
+  reference::findings expected(std::size_t index) const {
+    const place& one = places[index];
+    const auto format = one.type == element_type::float16    ? reference::binary16
+                        : one.type == element_type::bfloat16 ? reference::brain16
+                                                             : reference::binary32;
+    return reference::inspect(one.count, format, [&](std::uint64_t i) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, content.data() + one.offset + i * size_of(one.type), size_of(one.type));
+      return bits;
+    });
+  }
+
+  std::vector<place> places;
+  std::vector<std::uint8_t> content;
+  device_buffer<std::uint8_t> memory;
+  std::vector<tensor> tensors;
+};
+
+}  // namespace
+
+TEST_CASE("a list of all types and sizes is inspected as one, aligned or not") {
+  const engine& on = any_engine();
+  const bool aligned = GENERATE(true, false);
+  CAPTURE(on.profile_name(), aligned);
+  const mixed_tensors given(on, aligned);
+  reference::findings truth;
+  std::uint64_t elements = 0;
+  for (std::size_t i = 0; i < given.tensors.size(); ++i) {
+    const auto one = given.expected(i);
+    elements += given.places[i].count;
+    truth.zeros += one.zeros;
+    truth.subnormals += one.subnormals;
+    truth.amax = std::max(truth.amax, one.amax);
+    truth.sum_of_squares += one.sum_of_squares;
+  }
+
+  const inspection seen = inspect_list(on, given.tensors);
+
+  CHECK(seen.elements == elements);
+  CHECK(seen.zeros == truth.zeros);
+  CHECK(seen.subnormals == truth.subnormals);
+  CHECK(static_cast<double>(seen.amax) == truth.amax);
+  CHECK(seen.all_finite());
+  // As for one array (inspect_tests.cpp), but a chunk holds up to 1024 pieces, each of which ends a block.
+  CHECK(std::abs(static_cast<double>(seen.sum_of_squares) - truth.sum_of_squares) <=
+        (64 + 1024 + 31 + 3 + 10 + 4) * 0x1p-24 * truth.sum_of_squares);
+}
+
+TEST_CASE("the first bad tensor and its element are named, the lowest of several") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const mixed_tensors given(on, true);
+  const auto poison = [&](std::size_t index, std::uint64_t element, std::uint32_t bits) {
+    const auto& place = given.places[index];
+    on.queue()
+        .memcpy(given.memory.data() + place.offset + element * size_of(place.type), &bits, size_of(place.type))
+        .wait();
+  };
+
+  const std::size_t last = given.places.size() - 1;
+  poison(last, given.places[last].count - 1, 0xff800000);  // -Inf in FP32
+  inspection seen = inspect_list(on, given.tensors);
+  CHECK(seen.first_bad_tensor == last);
+  CHECK(seen.first_bad == given.places[last].count - 1);
+  CHECK(seen.findings == found_inf);
+
+  poison(last - 5, 64000, 0x7f81);  // signalling NaN in BF16... the tensor before the last five
+  poison(last - 5, 64001, 0x7f80);
+  seen = inspect_list(on, given.tensors);
+  CHECK(seen.first_bad_tensor == last - 5);
+  CHECK(seen.first_bad == 64000);
+}
+
+TEST_CASE("many small tensors give what one large one gives") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const std::size_t count = 20'321;  // more than a handle pool of Transformer Engine holds (PEERS, TE#3418)
+  std::vector<float> data(count * 7);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 5);
+  const device_buffer<float> memory(on.queue(), data);
+  std::vector<tensor> tensors;
+  for (std::size_t i = 0; i < count; ++i) tensors.push_back({{memory.data() + 7 * i, 7}});
+
+  const inspection small = inspect_list(on, tensors), large = inspect(on, {memory.data(), data.size()});
+
+  CHECK(small.elements == large.elements);
+  CHECK(small.zeros == large.zeros);
+  CHECK(small.amax == large.amax);
+  CHECK(small.sum_of_squares == large.sum_of_squares);  // integers below 2^24: exact in any order
+}
+
+TEST_CASE("an empty list, empty tensors, absent tensors and repeated ones are all right") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> memory(on.queue(), std::vector<float>(1000, 2.0f));
+  const float* absent = nullptr;
+
+  CHECK(inspect_list(on, {}).elements == 0);
+  CHECK(inspect_list(on, {{{absent, 0}}, {{memory.data(), 0}}}).elements == 0);
+  const inspection seen = inspect_list(
+      on, {{{absent, 1000}}, {{memory.data(), 10}}, {{memory.data(), 0}}, {{memory.data(), 10}}, {{absent, 70'000}}});
+  CHECK(seen.elements == 20);
+  CHECK(seen.sum_of_squares == 80.0f);
+}
+
+TEST_CASE("addresses change between steps without waiting, and a tensor may come and go") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> ones(on.queue(), std::vector<float>(100, 1.0f));
+  const device_buffer<float> twos(on.queue(), std::vector<float>(100, 2.0f));
+  tensor_list list(on, {{{ones.data(), 100}, "first"}, {{ones.data(), 100}, "second"}});
+  const inspector look(list);
+
+  for (int i = 0; i < 10; ++i) {
+    list.set_address(0, i % 2 == 0 ? twos.data() : nullptr);
+    look();
+    CHECK(look.result().sum_of_squares == (i % 2 == 0 ? 500.0f : 100.0f));
+  }
+  for (int i = 0; i < 10; ++i) {  // without a look in between: later uploads must not overtake earlier kernels
+    list.set_address(0, i % 2 == 0 ? twos.data() : ones.data());
+    look();
+  }
+  CHECK(look.result().sum_of_squares == 200.0f);
+}
+
+TEST_CASE("what a list cannot hold is refused by the name of the tensor") {
+  const engine& on = all_engines().front();
+  const device_buffer<float> memory(on.queue(), std::vector<float>(10, 1.0f));
+  const auto* crooked = reinterpret_cast<const std::byte*>(memory.data()) + 1;
+  tensor_list list(on, {{{memory.data(), 10}, "weight"}});
+
+  CHECK_THROWS_MATCHES(tensor_list(on, {{{memory.data(), 1}}, {{crooked, 1, element_type::float16}, "bias"}}),
+                       invalid_argument, MessageMatches(ContainsSubstring("tensor 1 (\"bias\")")));
+  CHECK_THROWS_MATCHES(list.set_address(0, crooked), invalid_argument, MessageMatches(ContainsSubstring("weight")));
+  CHECK_THROWS_MATCHES(list.set_address(1, memory.data()), invalid_argument,
+                       MessageMatches(ContainsSubstring("tensor 1")));
+  CHECK_THROWS_AS(tensor_list(on, {{{memory.data(), 1}, "w", 1u << 22}}), invalid_argument);
+}
+
+TEST_CASE("a table of fifty thousand small tensors stays within its memory") {
+  const engine& on = all_engines().front();
+  const device_buffer<float> memory(on.queue(), std::vector<float>(100, 1.0f));
+  const tensor_list list(on, std::vector<tensor>(50'000, {{memory.data(), 100}}));
+
+  const std::uint64_t tensors = list.size();
+  const std::uint64_t table_bytes = tensors * (8 + 8 + 4) + list.prepared().chunks * 32;
+
+  CHECK(table_bytes <= (std::uint64_t{1} << 20) + list.elements() * 4 / 1000);
+}
