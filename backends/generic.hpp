@@ -9,6 +9,7 @@ namespace syclamp::backends {
 inline constexpr profile generic{
     .name = "generic",
     .inspect = {.pack_bytes = 16, .group_size = 64, .groups_per_unit = 16},
+    .convert = {.pack_bytes = 16, .group_size = 64, .groups_per_unit = 16},
 };
 
 }  // namespace syclamp::backends

@@ -18,7 +18,8 @@ struct traversal {
 
 struct profile {
   std::string_view name;
-  traversal inspect;
+  traversal inspect;  ///< reads one stream
+  traversal convert;  ///< reads one stream and writes one
 };
 
 }  // namespace syclamp

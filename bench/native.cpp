@@ -21,7 +21,60 @@ SYCLAMP_NATIVE std::uint64_t read_block(const unsigned char* data, std::size_t b
   return all;
 }
 
+template <typename In, typename Out>
+inline void transform_block(const In* in, Out* out, std::size_t count, bool accumulate) {
+  if (accumulate) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<Out>(out[i] + in[i]);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<Out>(in[i] ^ 1u);
+  }
+}
+
+// A clone for AVX2 cannot be a template: one function for each pair of sizes.
+SYCLAMP_NATIVE void block(const std::uint16_t* in, std::uint32_t* out, std::size_t n, bool add) {
+  transform_block(in, out, n, add);
+}
+SYCLAMP_NATIVE void block(const std::uint32_t* in, std::uint16_t* out, std::size_t n, bool add) {
+  transform_block(in, out, n, add);
+}
+SYCLAMP_NATIVE void block(const std::uint32_t* in, std::uint32_t* out, std::size_t n, bool add) {
+  transform_block(in, out, n, add);
+}
+SYCLAMP_NATIVE void block(const std::uint16_t* in, std::uint16_t* out, std::size_t n, bool add) {
+  transform_block(in, out, n, add);
+}
+SYCLAMP_NATIVE void clear_block(std::uint64_t* data, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) data[i] = 0;
+}
+
 }  // namespace
+
+template <typename In, typename Out>
+void transform(const In* in, Out* out, std::size_t count, bool accumulate) {
+  constexpr std::size_t step = block_bytes / sizeof(In);
+  const auto blocks = static_cast<std::ptrdiff_t>((count + step - 1) / step);
+#pragma omp parallel for schedule(static)
+  for (std::ptrdiff_t i = 0; i < blocks; ++i) {
+    const std::size_t begin = static_cast<std::size_t>(i) * step;
+    block(in + begin, out + begin, count - begin < step ? count - begin : step, accumulate);
+  }
+}
+template void transform(const std::uint16_t*, std::uint32_t*, std::size_t, bool);
+template void transform(const std::uint32_t*, std::uint16_t*, std::size_t, bool);
+template void transform(const std::uint32_t*, std::uint32_t*, std::size_t, bool);
+template void transform(const std::uint16_t*, std::uint16_t*, std::size_t, bool);
+
+void clear(void* data, std::size_t bytes) {
+  constexpr std::size_t step = block_bytes / sizeof(std::uint64_t);
+  auto* words = static_cast<std::uint64_t*>(data);
+  const std::size_t count = bytes / sizeof *words;
+  const auto blocks = static_cast<std::ptrdiff_t>((count + step - 1) / step);
+#pragma omp parallel for schedule(static)
+  for (std::ptrdiff_t i = 0; i < blocks; ++i) {
+    const std::size_t begin = static_cast<std::size_t>(i) * step;
+    clear_block(words + begin, count - begin < step ? count - begin : step);
+  }
+}
 
 std::uint64_t read(const void* data, std::size_t bytes) {
   const auto* start = static_cast<const unsigned char*>(data);

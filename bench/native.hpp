@@ -11,4 +11,12 @@ namespace syclamp::bench::native {
 /// Reads `bytes` bytes and combines them into a number, so that no compiler can leave the reading out.
 std::uint64_t read(const void* data, std::size_t bytes);
 
+/// Writes `count` elements of Out, made from as many of In by one integer operation; adds to what is there if `In` is
+/// to be accumulated. Element types are unsigned integers of the sizes in question.
+template <typename In, typename Out>
+void transform(const In* in, Out* out, std::size_t count, bool accumulate);
+
+/// Writes `bytes` zero bytes.
+void clear(void* data, std::size_t bytes);
+
 }  // namespace syclamp::bench::native

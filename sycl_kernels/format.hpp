@@ -9,6 +9,7 @@ namespace syclamp::kernels {
 
 /// What a kernel needs to know of a storage type. `infinity` is the pattern of +Inf; with the sign removed, patterns
 /// above it are NaNs, patterns below `smallest_normal` are subnormals or zero, and patterns are ordered like values.
+/// `widen` is exact; `narrow` rounds to nearest, ties to even, and overflows to Inf.
 template <element_type>
 struct format;
 
@@ -21,6 +22,11 @@ struct format<element_type::float16> {
   static pack<float, Lanes> widen(pack<bits, Lanes> x) {
     return __builtin_convertvector(__builtin_bit_cast(pack<_Float16, Lanes>, x), pack<float, Lanes>);
   }
+
+  template <unsigned Lanes>
+  static pack<bits, Lanes> narrow(pack<float, Lanes> x) {
+    return __builtin_bit_cast(pack<bits, Lanes>, __builtin_convertvector(x, pack<_Float16, Lanes>));
+  }
 };
 
 template <>
@@ -32,6 +38,16 @@ struct format<element_type::bfloat16> {
   static pack<float, Lanes> widen(pack<bits, Lanes> x) {
     return __builtin_bit_cast(pack<float, Lanes>, __builtin_convertvector(x, pack<std::uint32_t, Lanes>) << 16);
   }
+
+  /// To nearest, ties to even, by integer arithmetic; a NaN stays one, made quiet.
+  template <unsigned Lanes>
+  static pack<bits, Lanes> narrow(pack<float, Lanes> x) {
+    using words = pack<std::uint32_t, Lanes>;
+    const words raw = __builtin_bit_cast(words, x);
+    const words rounded = (raw + 0x7fffu + (raw >> 16 & 1u)) >> 16;
+    const words is_nan = __builtin_bit_cast(words, (raw & 0x7fffffffu) > 0x7f800000u);
+    return __builtin_convertvector((rounded & ~is_nan) | ((raw >> 16 | 0x40u) & is_nan), pack<bits, Lanes>);
+  }
 };
 
 template <>
@@ -42,6 +58,11 @@ struct format<element_type::float32> {
   template <unsigned Lanes>
   static pack<float, Lanes> widen(pack<bits, Lanes> x) {
     return __builtin_bit_cast(pack<float, Lanes>, x);
+  }
+
+  template <unsigned Lanes>
+  static pack<bits, Lanes> narrow(pack<float, Lanes> x) {
+    return __builtin_bit_cast(pack<bits, Lanes>, x);
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include <syclamp/clip_result.hpp>
 #include <syclamp/element_type.hpp>
 #include <syclamp/inspection.hpp>
 
@@ -52,6 +53,16 @@ struct chunk_findings {
   float sum_of_squares;
 };
 static_assert(sizeof(chunk_findings) == 32);
+
+/// What `convert_list` multiplies by.
+enum class factor_kind : std::uint32_t {
+  one,       ///< nothing
+  multiply,  ///< a number in device memory
+  divide,    ///< its reciprocal
+};
+
+/// Added to a norm before it divides, as PyTorch's clip_grad_norm_ does.
+inline constexpr float clip_epsilon = 1e-6f;
 
 /// Inputs of the arithmetic self-test. They come from memory so that no compiler can compute the answers.
 struct arithmetic_inputs {

@@ -28,6 +28,15 @@ inline pack<T, Lanes> load_pack(const T* array, std::uint32_t index) {
   }
 }
 
+template <unsigned Lanes, bool Aligned, typename T>
+inline void store_pack(T* array, std::uint32_t index, pack<T, Lanes> value) {
+  if constexpr (Aligned) {
+    reinterpret_cast<pack<T, Lanes>*>(array)[index] = value;
+  } else {
+    reinterpret_cast<typename unaligned_pack<T, Lanes>::type*>(array)[index] = value;
+  }
+}
+
 /// The last pack of an array: `count` elements, the other lanes zero.
 template <unsigned Lanes, typename T>
 inline pack<T, Lanes> load_tail(const T* array, std::uint32_t count) {

@@ -53,6 +53,7 @@ class segment {
     return reinterpret_cast<const typename Format::bits*>(table_.addresses[tensor_]) + first_element();
   }
 
+  std::uint64_t address() const { return table_.addresses[tensor_]; }
   bool is_aligned(std::uint32_t bytes) const { return table_.addresses[tensor_] % bytes == 0; }
 
  private:

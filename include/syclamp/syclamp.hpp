@@ -4,9 +4,11 @@
 #pragma once
 
 #include <syclamp/array_view.hpp>
+#include <syclamp/clip_result.hpp>
 #include <syclamp/element_type.hpp>
 #include <syclamp/engine.hpp>
 #include <syclamp/error.hpp>
+#include <syclamp/gradients.hpp>
 #include <syclamp/inspection.hpp>
 #include <syclamp/inspector.hpp>
 #include <syclamp/log.hpp>

@@ -17,9 +17,22 @@ inline constexpr operation<const std::uint64_t*, const std::uint64_t*, const std
 inline constexpr operation<const kernels::chunk_findings*, const std::uint64_t*, std::uint32_t, inspection*>
     inspect_total{"inspect_total", "inspect", &profile::inspect};
 
+inline constexpr operation<const std::uint64_t*, const std::uint32_t*, const std::uint64_t*, const std::uint32_t*,
+                           const std::uint64_t*, std::uint32_t, const float*, kernels::factor_kind, bool,
+                           const inspection*>
+    convert_list{"convert_list", "convert", &profile::convert};
+
+inline constexpr operation<const std::uint64_t*, const std::uint64_t*, const std::uint32_t*, std::uint32_t,
+                           const inspection*>
+    clear_list{"clear_list", "convert", &profile::convert};
+
+inline constexpr operation<const inspection*, const float*, const float*, clip_result*> clip_coefficient{
+    "clip_coefficient", "clip", &profile::convert};
+
 inline constexpr operation<const kernels::arithmetic_inputs*, kernels::arithmetic_answers*> self_test{
     "self_test", "self_test", &profile::inspect};
 
-inline constexpr const operation_base* operations[] = {&inspect_chunks, &inspect_total, &self_test};
+inline constexpr const operation_base* operations[] = {&inspect_chunks, &inspect_total,    &convert_list,
+                                                       &clear_list,     &clip_coefficient, &self_test};
 
 }  // namespace syclamp::launch

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/reference/numbers.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -22,6 +23,22 @@ number decode(std::uint32_t bits, number_format format) {
   }
   const double significand = 1.0 + std::ldexp(static_cast<double>(fraction), -format.fraction_bits);
   return {kind::normal, sign * std::ldexp(significand, static_cast<int>(exponent) - bias)};
+}
+
+std::uint32_t encode(double value, number_format format) {
+  const std::uint32_t sign = std::signbit(value) ? 1u << (format.fraction_bits + format.exponent_bits) : 0u;
+  const std::uint32_t infinity = ((1u << format.exponent_bits) - 1) << format.fraction_bits;
+  if (std::isnan(value)) return sign | infinity | 1u << (format.fraction_bits - 1);
+  const int bias = (1 << (format.exponent_bits - 1)) - 1;
+  const double magnitude = std::abs(value);
+  if (magnitude == 0) return sign;
+  if (std::isinf(value)) return sign | infinity;
+  // The spacing of numbers round this magnitude; subnormals have that of the smallest normal.
+  const int exponent = std::max(std::ilogb(magnitude), 1 - bias);
+  const double steps = std::nearbyint(std::ldexp(magnitude, format.fraction_bits - exponent));
+  // In steps of that spacing the pattern counts on: a carry out of the fraction is a step of the exponent.
+  const double pattern = steps + std::ldexp(static_cast<double>(exponent + bias - 1), format.fraction_bits);
+  return sign | (pattern >= infinity ? infinity : static_cast<std::uint32_t>(pattern));
 }
 
 }  // namespace reference

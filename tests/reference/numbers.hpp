@@ -22,6 +22,10 @@ struct number {
   double value;  ///< signed; NaN for a NaN
 };
 
+/// The bits of the number of this format that is nearest to `value`, ties to even; Inf beyond the range; a quiet NaN
+/// for a NaN.
+std::uint32_t encode(double value, number_format format);
+
 number decode(std::uint32_t bits, number_format format);
 
 }  // namespace reference

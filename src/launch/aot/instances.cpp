@@ -7,6 +7,8 @@
 
 #include "backends/profiles.hpp"
 #include "launch/operations.hpp"
+#include "sycl_kernels/clip.hpp"
+#include "sycl_kernels/convert.hpp"
 #include "sycl_kernels/inspect.hpp"
 #include "sycl_kernels/self_test.hpp"
 
@@ -45,6 +47,9 @@ table instances_of_profile() {
   table all;
   add<P, kernels::inspect_chunks>(all, inspect_chunks, walk<inspect_chunks.walk>{});
   add<P, kernels::inspect_total>(all, inspect_total, walk<inspect_total.walk>{});
+  add<P, kernels::convert_list>(all, convert_list, walk<convert_list.walk>{});
+  add<P, kernels::clear_list>(all, clear_list, walk<clear_list.walk>{});
+  add<P, kernels::clip_coefficient>(all, clip_coefficient, walk<clip_coefficient.walk>{});
   add<P, kernels::self_test>(all, self_test, walk<self_test.walk>{});
   return all;
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the measurements have in common: memory, gradients, lists, rows of results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/bench.hpp"
+#include "bench/measure.hpp"
+
+namespace syclamp::bench {
+
+/// Host-visible memory, so that the native loop reads the very same bytes.
+struct buffer {
+  buffer(const engine& on, std::size_t bytes)
+      : context(on.queue().get_context()),
+        data(static_cast<unsigned char*>(sycl::aligned_alloc_shared(64, (bytes + 63) / 64 * 64, on.queue()))) {
+    if (data == nullptr)
+      throw out_of_memory_error("no memory for " + std::to_string(bytes) + " bytes: use --log2-size");
+  }
+  ~buffer() { sycl::free(data, context); }
+  buffer(const buffer&) = delete;
+  buffer& operator=(const buffer&) = delete;
+
+  sycl::context context;
+  unsigned char* data;
+};
+
+/// Fills with gradients whose largest is 2^15, so that squares stay finite, and returns it.
+float fill(void* data, std::uint64_t count, element_type type);
+
+/// The elements as `with.tensors` tensors of as equal sizes as can be, one after the other in memory.
+std::vector<tensor> cut(const unsigned char* data, element_type type, const settings& with);
+
+/// Completes a row from its times.
+void fill_in(result& row, const std::string& op, element_type type, const settings& with, double bytes_per_element,
+             const comparison& times);
+
+}  // namespace syclamp::bench

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/bench.hpp"
+
+namespace syclamp::bench {
+
+result measure_inspect(const engine& on, element_type type, const settings& with);
+result measure_unscale(const engine& on, element_type type, const settings& with);
+result measure_scale(const engine& on, element_type type, const settings& with);
+result measure_cast(const engine& on, element_type type, const settings& with);
+result measure_accumulate(const engine& on, element_type type, const settings& with);
+result measure_clear(const engine& on, element_type type, const settings& with);
+
+const std::vector<std::pair<std::string, operation>>& operations() {
+  static const std::vector<std::pair<std::string, operation>> all = {
+      {"inspect", measure_inspect}, {"unscale", measure_unscale},       {"scale", measure_scale},
+      {"cast", measure_cast},       {"accumulate", measure_accumulate}, {"clear", measure_clear},
+  };
+  return all;
+}
+
+}  // namespace syclamp::bench
