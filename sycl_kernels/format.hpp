@@ -75,10 +75,13 @@ inline float widen(typename Format::bits x) {
 /// Calls `action(format<type>{})` for a type that is known only at run time. All work-items of a group agree on it.
 template <typename Action>
 inline void with_format(element_type type, Action action) {
-  switch (type) {
-    case element_type::float16: return action(format<element_type::float16>{});
-    case element_type::bfloat16: return action(format<element_type::bfloat16>{});
-    case element_type::float32: return action(format<element_type::float32>{});
+  // Not a switch: AdaptiveCpp's generic target crashes on the jump table of one in a kernel with barriers.
+  if (type == element_type::float16) {
+    action(format<element_type::float16>{});
+  } else if (type == element_type::bfloat16) {
+    action(format<element_type::bfloat16>{});
+  } else {
+    action(format<element_type::float32>{});
   }
 }
 

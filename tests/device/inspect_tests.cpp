@@ -175,6 +175,21 @@ TEMPLATE_TEST_CASE("inspect counts many bad elements and names the first", "", f
   check<TestType>(look<TestType>(on, data), data);
 }
 
+TEMPLATE_TEST_CASE("subnormals end where normal numbers begin", "", float16, bfloat16, float32) {
+  using bits = typename TestType::bits;
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  constexpr auto normal = static_cast<bits>(bits{1} << TestType::format.fraction_bits);
+
+  const std::vector<bits> data = {
+      0,      TestType::sign,          1,         static_cast<bits>(TestType::sign | 1), normal - 1,
+      normal, TestType::sign | normal, normal + 1};
+  const inspection seen = look<TestType>(on, data);
+
+  CHECK(seen.zeros == 2);
+  CHECK(seen.subnormals == 3);
+}
+
 TEMPLATE_TEST_CASE("the largest finite number is finite", "", float16, bfloat16, float32) {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());

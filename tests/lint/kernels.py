@@ -9,6 +9,7 @@ FORBIDDEN = {
     r"\bsycl::(isnan|isinf|isfinite)\b": "Inf and NaN are judged on bits (law 1)",
     r"\bsycl::(reduction|reduce_over_group|joint_reduce|sub_group)\b": "not in the portable subset",
     r"\bsycl::(half|vec|sqrt|fma)\b": "slow or wrong on one of the compilers: use packs and builtins",
+    r"\bswitch\b": "AdaptiveCpp's generic target crashes on jump tables in kernels with barriers",
     r"\batomic_ref\s*<\s*float\b": "no float atomics (law 3)",
     r"#\s*(el)?if.*(NVIDIA|CUDA|AMD|INTEL|HIP|NVPTX|AMDGCN|SPIR)": "no vendor's #if",
 }
