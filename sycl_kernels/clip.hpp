@@ -12,8 +12,8 @@ template <unsigned PackBytes, unsigned GroupSize>
 struct clip_coefficient {
   struct shared {};
 
-  static void run(sycl::nd_item<1> item, shared&, const inspection* seen, const float* scale, const float* max_norm,
-                  clip_result* result) {
+  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const inspection* seen, const float* scale,
+                                         const float* max_norm, clip_result* result) {
     if (item.get_global_id(0) != 0) return;
     const float root = __builtin_elementwise_sqrt(seen->sum_of_squares);
     const float norm = scale != nullptr ? root / *scale : root;

@@ -42,10 +42,11 @@ template <unsigned PackBytes, unsigned GroupSize>
 struct convert_list {
   struct shared {};
 
-  static void run(sycl::nd_item<1> item, shared&, const std::uint64_t* in_addresses, const std::uint32_t* in_kinds,
-                  const std::uint64_t* out_addresses, const std::uint32_t* out_kinds, const std::uint64_t* starts,
-                  std::uint32_t tensors, const float* scalar, factor_kind kind, bool accumulate,
-                  const inspection* skip_if_bad) {
+  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const std::uint64_t* in_addresses,
+                                         const std::uint32_t* in_kinds, const std::uint64_t* out_addresses,
+                                         const std::uint32_t* out_kinds, const std::uint64_t* starts,
+                                         std::uint32_t tensors, const float* scalar, factor_kind kind, bool accumulate,
+                                         const inspection* skip_if_bad) {
     if (skip_if_bad != nullptr && skip_if_bad->findings != found_nothing) return;
     const factor_pair factor(scalar, kind);
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
@@ -54,8 +55,8 @@ struct convert_list {
       for (segment piece(table, chunk); piece.exists(); piece.next()) {
         const std::uint64_t out_address = out_addresses[piece.tensor()];
         if (out_address == 0) continue;
-        with_format(piece.type(), [&](auto in) {
-          with_format(tensor_kind::type(out_kinds[piece.tensor()]), [&](auto out) {
+        with_format(piece.type(), [&](auto in) __attribute__((always_inline)) {
+          with_format(tensor_kind::type(out_kinds[piece.tensor()]), [&](auto out) __attribute__((always_inline)) {
             using out_bits = typename decltype(out)::bits;
             auto* target = reinterpret_cast<out_bits*>(out_address) + piece.first_element();
             // Unaligned accesses cost a CPU nothing; a GPU goes lane by lane then.
@@ -71,8 +72,9 @@ struct convert_list {
 
  private:
   template <typename In, typename Out, bool Aligned>
-  static void convert_piece(sycl::nd_item<1> item, const segment& piece, typename Out::bits* target,
-                            const factor_pair& factor, bool accumulate) {
+  [[gnu::always_inline]] static void convert_piece(sycl::nd_item<1> item, const segment& piece,
+                                                   typename Out::bits* target, const factor_pair& factor,
+                                                   bool accumulate) {
     constexpr unsigned lanes = PackBytes / sizeof(typename In::bits);
     const auto* source = piece.data<In>();
     const std::uint32_t packs = piece.count() / lanes, rest = piece.count() % lanes;
@@ -94,8 +96,7 @@ struct convert_list {
     target += packs * lanes;
     pack<float, lanes> value = factor(In::template widen<lanes>(load_tail<lanes>(source, rest)));
     if (accumulate) value = Out::template widen<lanes>(load_tail<lanes>(target, rest)) + value;
-    const pack<typename Out::bits, lanes> bits = Out::template narrow<lanes>(value);
-    for (std::uint32_t i = 0; i < rest; ++i) target[i] = bits[i];
+    store_tail<lanes>(target, rest, Out::template narrow<lanes>(value));
   }
 };
 
@@ -103,14 +104,15 @@ template <unsigned PackBytes, unsigned GroupSize>
 struct clear_list {
   struct shared {};
 
-  static void run(sycl::nd_item<1> item, shared&, const std::uint64_t* addresses, const std::uint64_t* starts,
-                  const std::uint32_t* kinds, std::uint32_t tensors, const inspection* only_if_bad) {
+  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const std::uint64_t* addresses,
+                                         const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
+                                         const inspection* only_if_bad) {
     if (only_if_bad != nullptr && only_if_bad->findings == found_nothing) return;
     const tensor_table table{addresses, starts, kinds, tensors};
     const chunk_range mine = chunks_of_group(item, chunks_of(starts[tensors]));
     for (std::uint64_t chunk = mine.begin; chunk < mine.end; ++chunk)
       for (segment piece(table, chunk); piece.exists(); piece.next())
-        with_format(piece.type(), [&](auto format) {
+        with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
           using bits = typename decltype(format)::bits;
           constexpr unsigned lanes = PackBytes / sizeof(bits);
           auto* target = const_cast<bits*>(piece.data<decltype(format)>());

@@ -74,7 +74,7 @@ inline float widen(typename Format::bits x) {
 
 /// Calls `action(format<type>{})` for a type that is known only at run time. All work-items of a group agree on it.
 template <typename Action>
-inline void with_format(element_type type, Action action) {
+[[gnu::always_inline]] inline void with_format(element_type type, Action action) {
   // Not a switch: AdaptiveCpp's generic target crashes on the jump table of one in a kernel with barriers.
   if (type == element_type::float16) {
     action(format<element_type::float16>{});

@@ -68,8 +68,9 @@ struct inspect_chunks {
     chunk_findings findings[GroupSize];
   };
 
-  static void run(sycl::nd_item<1> item, shared& local, const std::uint64_t* addresses, const std::uint64_t* starts,
-                  const std::uint32_t* kinds, std::uint32_t tensors, chunk_findings* findings) {
+  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared& local, const std::uint64_t* addresses,
+                                         const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
+                                         chunk_findings* findings) {
     const tensor_table table{addresses, starts, kinds, tensors};
     const chunk_range mine = chunks_of_group(item, chunks_of(starts[tensors]));
     for (std::uint64_t chunk = mine.begin; chunk < mine.end; ++chunk) {
@@ -85,10 +86,13 @@ struct inspect_chunks {
   }
 
  private:
-  static chunk_findings gather(sycl::nd_item<1> item, const tensor_table& table, std::uint64_t chunk) {
+  [[gnu::always_inline]] static chunk_findings gather(sycl::nd_item<1> item, const tensor_table& table,
+                                                      std::uint64_t chunk) {
     chunk_findings found = nothing_found();
     for (segment piece(table, chunk); piece.exists();)
-      with_format(piece.type(), [&](auto format) { found = merge(found, gather_type<decltype(format)>(item, piece)); });
+      with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
+        found = merge(found, gather_type<decltype(format)>(item, piece));
+      });
     return found;
   }
 
@@ -96,7 +100,7 @@ struct inspect_chunks {
   /// one. Squares are summed over blocks of packs and the blocks over the chunk: the error of a sum grows with the
   /// number of terms that enter one accumulator.
   template <typename Format>
-  static chunk_findings gather_type(sycl::nd_item<1> item, segment& piece) {
+  [[gnu::always_inline]] static chunk_findings gather_type(sycl::nd_item<1> item, segment& piece) {
     constexpr unsigned lanes = PackBytes / sizeof(typename Format::bits);
     static_assert(chunk_elements / lanes / GroupSize + chunk_elements / tensor_alignment <= 0xffff,
                   "16-bit lanes must be able to count their elements");
@@ -129,8 +133,8 @@ struct inspect_chunks {
 
   /// The hot loop.
   template <typename Format, bool Aligned, unsigned Lanes>
-  static void add_piece(sycl::nd_item<1> item, const segment& piece, tally<Format, Lanes>& seen,
-                        pack<float, Lanes>& squares) {
+  [[gnu::always_inline]] static void add_piece(sycl::nd_item<1> item, const segment& piece, tally<Format, Lanes>& seen,
+                                               pack<float, Lanes>& squares) {
     constexpr std::uint32_t block = 64 * GroupSize;
     const auto* elements = piece.data<Format>();
     const std::uint32_t packs = piece.count() / Lanes, first = first_pack<GroupSize, Lanes>(item, piece);
@@ -143,16 +147,18 @@ struct inspect_chunks {
   }
 
   /// The rare second look: how many of which kind, and where the first one is.
-  static chunk_findings census(sycl::nd_item<1> item, const tensor_table& table, std::uint64_t chunk) {
+  [[gnu::always_inline]] static chunk_findings census(sycl::nd_item<1> item, const tensor_table& table,
+                                                      std::uint64_t chunk) {
     chunk_findings found = nothing_found();
     for (segment piece(table, chunk); piece.exists(); piece.next())
-      with_format(piece.type(), [&](auto format) {
+      with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
         using number = decltype(format);
         const auto* elements = piece.data<number>();
         for (auto i = static_cast<std::uint32_t>(item.get_local_id(0)); i < piece.count(); i += GroupSize) {
           const auto magnitude = static_cast<typename number::bits>(elements[i] & number::magnitude);
           if (magnitude < number::infinity) continue;
-          ++(magnitude == number::infinity ? found.infs : found.nans);
+          found.infs += magnitude == number::infinity;
+          found.nans += magnitude != number::infinity;
           if (found.first_bad == no_bad_element) found.first_bad = piece.offset_in_chunk() + i;
         }
       });
@@ -201,8 +207,8 @@ struct inspect_total {
     totals all[GroupSize];
   };
 
-  static void run(sycl::nd_item<1> item, shared& local, const chunk_findings* findings, const std::uint64_t* starts,
-                  std::uint32_t tensors, inspection* result) {
+  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared& local, const chunk_findings* findings,
+                                         const std::uint64_t* starts, std::uint32_t tensors, inspection* result) {
     const std::uint64_t chunks = chunks_of(starts[tensors]);
     totals mine;
     for (std::uint64_t chunk = item.get_local_id(0); chunk < chunks; chunk += GroupSize) {

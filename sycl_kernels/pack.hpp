@@ -41,8 +41,18 @@ inline void store_pack(T* array, std::uint32_t index, pack<T, Lanes> value) {
 template <unsigned Lanes, typename T>
 inline pack<T, Lanes> load_tail(const T* array, std::uint32_t count) {
   pack<T, Lanes> tail = 0;
-  for (std::uint32_t i = 0; i < count; ++i) tail[i] = array[i];
+#pragma unroll  // a lane that is chosen at run time would send the pack through memory on a GPU
+  for (std::uint32_t i = 0; i < Lanes; ++i)
+    if (i < count) tail[i] = array[i];
   return tail;
+}
+
+/// Stores the first `count` lanes.
+template <unsigned Lanes, typename T>
+inline void store_tail(T* array, std::uint32_t count, pack<T, Lanes> value) {
+#pragma unroll
+  for (std::uint32_t i = 0; i < Lanes; ++i)
+    if (i < count) array[i] = value[i];
 }
 
 /// One in each lane where `mask`, the result of comparing two packs, holds. (True is all ones, that is -1.)

@@ -20,7 +20,9 @@ inline std::uint32_t tensor_at(const std::uint64_t* starts, std::uint32_t tensor
   std::uint32_t low = 0, high = tensors;
   while (high - low > 1) {
     const std::uint32_t middle = low + (high - low) / 2;
-    (starts[middle] <= place ? low : high) = middle;
+    const bool beyond = starts[middle] > place;
+    high = beyond ? middle : high;
+    low = beyond ? low : middle;
   }
   return low;
 }
@@ -72,7 +74,7 @@ class segment {
     tensor_ = table_.tensors;
   }
 
-  const tensor_table& table_;
+  tensor_table table_;
   std::uint64_t begin_;
   std::uint32_t tensor_, offset_ = 0, count_ = 0;
 };

@@ -13,7 +13,8 @@ template <unsigned PackBytes, unsigned GroupSize>
 struct self_test {
   struct shared {};
 
-  static void run(sycl::nd_item<1> item, shared&, const arithmetic_inputs* in, arithmetic_answers* out) {
+  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const arithmetic_inputs* in,
+                                         arithmetic_answers* out) {
     if (item.get_global_id(0) != 0) return;
     using half = format<element_type::float16>;
     for (int i = 0; i < 4; ++i) {

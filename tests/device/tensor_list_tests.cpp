@@ -141,11 +141,18 @@ TEST_CASE("the first bad tensor and its element are named, the lowest of several
   CHECK(seen.first_bad == given.places[last].count - 1);
   CHECK(seen.findings == found_inf);
 
-  poison(last - 5, 64000, 0x7f81);  // signalling NaN in BF16... the tensor before the last five
-  poison(last - 5, 64001, 0x7f80);
+  REQUIRE(given.places[last - 5].type == element_type::float16);
+  poison(last - 5, 64000, 0x7c01);  // a signalling NaN
+  poison(last - 5, 64001, 0x7c00);  // Inf
   seen = inspect_list(on, given.tensors);
   CHECK(seen.first_bad_tensor == last - 5);
   CHECK(seen.first_bad == 64000);
+
+  REQUIRE(given.places[last - 8].type == element_type::float16);
+  poison(last - 8, 0, 0xfc00);  // the very first element of its tensor
+  seen = inspect_list(on, given.tensors);
+  CHECK(seen.first_bad_tensor == last - 8);
+  CHECK(seen.first_bad == 0);
 }
 
 TEST_CASE("many small tensors give what one large one gives") {

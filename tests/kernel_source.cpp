@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints the source that the run-time compiler gets, for tools that look at machine code (docs/gpu-code.md).
+//   kernel_source PROFILE FAMILY
+#include <iostream>
+#include <string>
+
+#include "backends/profiles.hpp"
+#include "launch/jit/source.hpp"
+
+int main(int argc, char** argv) {
+  if (argc == 3)
+    for (const syclamp::profile& one : syclamp::backends::profiles)
+      if (one.name == argv[1]) {
+        // Embedded headers are found in sycl_kernels/ by the compiler's -I instead.
+        std::string text = syclamp::launch::jit::family_source(argv[2], one);
+        const auto root = syclamp::launch::jit::embedded_root;
+        if (const auto at = text.find(root); at != text.npos) text.erase(at, root.size());
+        std::cout << text;
+        return 0;
+      }
+  std::cerr << "usage: kernel_source PROFILE FAMILY\n";
+  return 2;
+}
