@@ -44,9 +44,9 @@ struct format<element_type::bfloat16> {
   static pack<bits, Lanes> narrow(pack<float, Lanes> x) {
     using words = pack<std::uint32_t, Lanes>;
     const words raw = __builtin_bit_cast(words, x);
-    const words rounded = (raw + 0x7fffu + (raw >> 16 & 1u)) >> 16;
-    const words is_nan = __builtin_bit_cast(words, (raw & 0x7fffffffu) > 0x7f800000u);
-    return __builtin_convertvector((rounded & ~is_nan) | ((raw >> 16 | 0x40u) & is_nan), pack<bits, Lanes>);
+    const words rounded = raw + 0x7fffu + (raw >> 16 & 1u);
+    const auto is_nan = (raw & 0x7fffffffu) > 0x7f800000u;
+    return __builtin_convertvector((is_nan ? raw | 0x00400000u : rounded) >> 16, pack<bits, Lanes>);
   }
 };
 

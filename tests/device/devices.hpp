@@ -4,6 +4,9 @@
 
 #include <vector>
 
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
 #include "launch/kernel_library.hpp"
 #include "syclamp/syclamp.hpp"
 
@@ -26,4 +29,10 @@ inline const std::vector<syclamp::engine>& all_engines() {
   static const std::vector<syclamp::engine> engines = make_engines();
   if (engines.empty()) throw std::runtime_error("there is no device to test on");
   return engines;
+}
+
+/// For a test case that is to run on each of them.
+inline const syclamp::engine& any_engine() {
+  const auto index = GENERATE(Catch::Generators::range(std::size_t{0}, all_engines().size()));
+  return all_engines()[index];
 }

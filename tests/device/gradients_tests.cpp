@@ -9,13 +9,13 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "syclamp/syclamp.hpp"
 #include "tests/device/device_buffer.hpp"
 #include "tests/device/devices.hpp"
+#include "tests/device/formats.hpp"
 #include "tests/reference/numbers.hpp"
 
 using namespace syclamp;
@@ -24,29 +24,7 @@ using Catch::Matchers::MessageMatches;
 
 namespace {
 
-// The formats under test, told twice: as the library and as the oracle know them.
-struct float16 {
-  using bits = std::uint16_t;
-  static constexpr element_type type = element_type::float16;
-  static constexpr reference::number_format format = reference::binary16;
-};
-struct bfloat16 {
-  using bits = std::uint16_t;
-  static constexpr element_type type = element_type::bfloat16;
-  static constexpr reference::number_format format = reference::brain16;
-};
-struct float32 {
-  using bits = std::uint32_t;
-  static constexpr element_type type = element_type::float32;
-  static constexpr reference::number_format format = reference::binary32;
-};
-
 constexpr std::uint64_t sizes[] = {0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 4095, 4097, 65536, 70'001};
-
-const engine& any_engine() {
-  const auto index = GENERATE(range(std::size_t{0}, all_engines().size()));
-  return all_engines()[index];
-}
 
 /// Any bit pattern at all: subnormals, both infinities and NaNs among them.
 template <typename Format>

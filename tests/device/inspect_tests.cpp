@@ -11,13 +11,13 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 
 #include "launch/operations.hpp"
 #include "syclamp/syclamp.hpp"
 #include "tensor_table.hpp"
 #include "tests/device/device_buffer.hpp"
 #include "tests/device/devices.hpp"
+#include "tests/device/formats.hpp"
 #include "tests/reference/inspect.hpp"
 
 using namespace syclamp;
@@ -25,26 +25,6 @@ using namespace syclamp;
 namespace {
 
 constexpr std::uint64_t chunk = 65536;
-
-// The formats under test, told twice: as the library and as the oracle know them.
-struct float16 {
-  using bits = std::uint16_t;
-  static constexpr element_type type = element_type::float16;
-  static constexpr reference::number_format format = reference::binary16;
-  static constexpr bits infinity = 0x7c00, sign = 0x8000, quiet_nan = 0x7e00, signalling_nan = 0x7c01;
-};
-struct bfloat16 {
-  using bits = std::uint16_t;
-  static constexpr element_type type = element_type::bfloat16;
-  static constexpr reference::number_format format = reference::brain16;
-  static constexpr bits infinity = 0x7f80, sign = 0x8000, quiet_nan = 0x7fc0, signalling_nan = 0x7f81;
-};
-struct float32 {
-  using bits = std::uint32_t;
-  static constexpr element_type type = element_type::float32;
-  static constexpr reference::number_format format = reference::binary32;
-  static constexpr bits infinity = 0x7f800000, sign = 0x80000000, quiet_nan = 0x7fc00000, signalling_nan = 0x7f800001;
-};
 
 /// Finite numbers with squares that FP32 holds as normal numbers, and a share of zeros and subnormals of both signs.
 template <typename Format>
@@ -113,11 +93,6 @@ inspection look(const engine& on, const std::vector<typename Format::bits>& data
   CHECK(memory.read() == data);
   CHECK(memory.canaries_are_alive());
   return seen;
-}
-
-const engine& any_engine() {
-  const auto index = GENERATE(range(std::size_t{0}, all_engines().size()));
-  return all_engines()[index];
 }
 
 }  // namespace

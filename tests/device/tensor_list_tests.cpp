@@ -5,7 +5,6 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -20,11 +19,6 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
 namespace {
-
-const engine& any_engine() {
-  const auto index = GENERATE(range(std::size_t{0}, all_engines().size()));
-  return all_engines()[index];
-}
 
 inspection inspect_list(const engine& on, std::vector<tensor> tensors) {
   const inspector look(tensor_list(on, std::move(tensors)));
