@@ -22,4 +22,9 @@ struct profile {
   traversal convert;  ///< reads one stream and writes one
 };
 
+/// The largest work-group that a profile asks a device for.
+constexpr std::uint32_t largest_group(const profile& of) {
+  return of.inspect.group_size > of.convert.group_size ? of.inspect.group_size : of.convert.group_size;
+}
+
 }  // namespace syclamp

@@ -23,7 +23,7 @@ const profile& profile_named(std::string_view name, std::string_view asked_by) {
 }
 
 bool fits(const profile& one, const sycl::device& device) {
-  return one.inspect.group_size <= device.get_info<sycl::info::device::max_work_group_size>();
+  return largest_group(one) <= device.get_info<sycl::info::device::max_work_group_size>();
 }
 
 const profile& profile_for(const sycl::device& device, std::string_view asked) {
@@ -32,7 +32,7 @@ const profile& profile_for(const sycl::device& device, std::string_view asked) {
     if (!fits(one, device))
       throw invalid_argument(
           fmt::format("{} asks for the profile \"{}\", whose work-groups of {} are larger than {} takes", asked_by,
-                      name, one.inspect.group_size, device.get_info<sycl::info::device::name>()));
+                      name, largest_group(one), device.get_info<sycl::info::device::name>()));
     return one;
   };
   if (!asked.empty()) return forced(asked, "the caller");

@@ -34,9 +34,12 @@ TEST_CASE("profiles have names of their own and sizes that kernels can use") {
   for (const profile& one : backends::profiles) {
     CAPTURE(one.name);
     CHECK(names.insert(one.name).second);
-    CHECK(std::has_single_bit(one.inspect.pack_bytes));
-    CHECK(std::has_single_bit(one.inspect.group_size));
-    CHECK(one.inspect.group_size <= 1024);
-    CHECK(one.inspect.groups_per_unit > 0);
+    for (const traversal& walk : {one.inspect, one.convert}) {
+      CHECK(std::has_single_bit(walk.pack_bytes));
+      CHECK(std::has_single_bit(walk.group_size));
+      CHECK(walk.group_size <= largest_group(one));
+      CHECK(walk.groups_per_unit > 0);
+    }
+    CHECK(largest_group(one) <= 1024);
   }
 }

@@ -26,8 +26,6 @@ class kernel_cache {
   /// Where the content of `key` is kept.
   std::filesystem::path file_of(const std::string& key) const;
 
-  const std::filesystem::path& folder() const { return folder_; }
-
  private:
   bool folder_is_ours() const;
 
