@@ -105,7 +105,7 @@ void run(const options& asked) {
   bool all_verified = true;
   for (const auto& [name, operation] : bench::operations()) {
     if (!asked.ops.empty() && std::ranges::find(asked.ops, name) == asked.ops.end()) continue;
-    for (const element_type type : element_types) {
+    for (const element_type type : gradient_types) {
       const bench::result row = operation(on, type, with);
       fmt::print("{:<18} {:<9} {:>12} {:>8} {:>8.2f} {:>8.2f} {:>9.2f} {:>6.3f} {:>8}{}\n", row.op, row.grad_type,
                  row.elements, row.tensors, row.bytes_per_element, row.gbps, row.reference_gbps, row.ratio, row.kernels,

@@ -9,10 +9,12 @@
 namespace syclamp {
 
 /// How a kernel walks over memory: each work-group takes its share of the chunks, and in a chunk neighbouring
-/// work-items take neighbouring packs of `pack_bytes`. A group of one work-item therefore streams through its share.
+/// work-items take neighbouring packs. A group of one work-item therefore streams through its share. All numbers but
+/// `groups_per_unit` are powers of two.
 struct traversal {
-  std::uint32_t pack_bytes;       ///< what one work-item loads at a time; a power of two
-  std::uint32_t group_size;       ///< work-items in a work-group; a power of two
+  std::uint32_t pack_bytes;       ///< most bytes that one work-item loads at a time
+  std::uint32_t most_lanes;       ///< most elements that it loads at a time: each takes registers, however small it is
+  std::uint32_t group_size;       ///< work-items in a work-group
   std::uint32_t groups_per_unit;  ///< work-groups for each compute unit, if there is work for so many
 };
 

@@ -19,10 +19,11 @@ void fill(Bits* data, std::uint64_t count, Bits largest) {
 }  // namespace
 
 float fill(void* data, std::uint64_t count, element_type type) {
-  switch (type) {
-    case element_type::float16: fill(static_cast<std::uint16_t*>(data), count, std::uint16_t{0x7800}); break;
-    case element_type::bfloat16: fill(static_cast<std::uint16_t*>(data), count, std::uint16_t{0x4700}); break;
-    case element_type::float32: fill(static_cast<std::uint32_t*>(data), count, std::uint32_t{0x47000000}); break;
+  if (type == element_type::float32) {
+    fill(static_cast<std::uint32_t*>(data), count, std::uint32_t{0x47000000});
+  } else {
+    const std::uint16_t largest = type == element_type::float16 ? 0x7800 : 0x4700;
+    fill(static_cast<std::uint16_t*>(data), count, largest);
   }
   return 32768.0f;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "syclamp/tensor_list.hpp"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <limits>
 
 #include <fmt/format.h>
@@ -16,6 +18,8 @@ namespace {
 
 using kernels::tensor_alignment;
 using kernels::tensor_kind;
+
+std::uint32_t type_bit(element_type type) { return 1u << static_cast<std::uint32_t>(type); }
 
 std::string described(std::size_t index, const std::string& name) {
   return name.empty() ? fmt::format("tensor {}", index) : fmt::format("tensor {} (\"{}\")", index, name);
@@ -63,6 +67,8 @@ struct tensor_list::state {
       kinds.push_back(tensor_kind::encode(one.elements.type(), padding, one.group));
       place += one.elements.count() + padding;
       elements += one.elements.count();
+      groups = std::max(groups, one.group + 1);
+      types |= type_bit(one.elements.type());
     }
     starts.push_back(place);
 
@@ -75,13 +81,16 @@ struct tensor_list::state {
     if (count != 0) queue.memcpy(device_kinds.get(), kinds.data(), count * sizeof(std::uint32_t));
     send_addresses();
     on.wait();
-    view = {device_addresses.get(), device_starts.get(), device_kinds.get(), static_cast<std::uint32_t>(count),
-            kernels::chunks_of(place)};
+    static std::atomic<std::uint64_t> next_id = 0;
+    view = {device_addresses.get(),    device_starts.get(),
+            device_kinds.get(),        static_cast<std::uint32_t>(count),
+            kernels::chunks_of(place), next_id.fetch_add(1, std::memory_order_relaxed)};
   }
 
   /// Copies the addresses to the device from one of two host buffers in turn, so that the copy before may still run.
   void send_addresses() {
     changed = false;
+    ++view.version;
     if (tensors.empty()) return;
     upload& slot = uploads[next_upload];
     next_upload = (next_upload + 1) % uploads.size();
@@ -100,6 +109,8 @@ struct tensor_list::state {
   engine on;
   std::vector<tensor> tensors;
   std::uint64_t elements = 0;
+  std::uint32_t groups = 0;
+  std::uint32_t types = 0;  ///< one `type_bit` for each type that there is
   device_array<std::uint64_t> device_addresses, device_starts;
   device_array<std::uint32_t> device_kinds;
   std::array<upload, 2> uploads;
@@ -117,6 +128,9 @@ std::size_t tensor_list::size() const { return state_->tensors.size(); }
 std::uint64_t tensor_list::elements() const { return state_->elements; }
 const std::string& tensor_list::name(std::uint64_t index) const { return state_->tensors.at(index).name; }
 array_view tensor_list::operator[](std::size_t index) const { return state_->tensors.at(index).elements; }
+std::uint32_t tensor_list::group(std::size_t index) const { return state_->tensors.at(index).group; }
+std::uint32_t tensor_list::groups() const { return state_->groups; }
+bool tensor_list::is_all(element_type type) const { return (state_->types & ~type_bit(type)) == 0; }
 const engine& tensor_list::on() const { return state_->on; }
 
 void tensor_list::set_address(std::size_t index, const void* address) {

@@ -1,27 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// clip_coefficient: from the sum of squares of scaled gradients to the factor that brings their norm below a limit.
-// One work-item; the result stays on the device for the kernels that apply it.
+// clip: from the norms of scaled gradients to the factors that bring them below a limit, and clipping by value.
+// Results stay on the device for the kernels that apply them.
+//
+//   clip_coefficients   a work-item a norm   inspection[] → clip_result[]
+//   clamp_list          many work-groups     FP32 tensors, in place
 #pragma once
 
 #include "layout.hpp"
-#include "work_group.hpp"
+#include "place.hpp"
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned GroupSize>
-struct clip_coefficient {
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct clip_coefficients {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const inspection* seen, const float* scale,
-                                         const float* max_norm, clip_result* result) {
-    if (item.get_global_id(0) != 0) return;
-    const float root = __builtin_elementwise_sqrt(seen->sum_of_squares);
-    const float norm = scale != nullptr ? root / *scale : root;
+  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const inspection* seen, std::uint32_t count,
+                                         norm_kind kind, const float* scale, const float* max_norm,
+                                         clip_result* results) {
+    const std::uint64_t i = item.get_global_id(0);
+    if (i >= count) return;
+    const float scaled = kind == norm_kind::l2   ? __builtin_elementwise_sqrt(seen[i].sum_of_squares)
+                         : kind == norm_kind::l1 ? seen[i].sum_of_magnitudes
+                                                 : seen[i].amax;
+    const float norm = scale != nullptr ? scaled / *scale : scaled;
     const float wanted = *max_norm / (norm + clip_epsilon);
-    result->norm = norm;
+    results[i].norm = norm;
     // A norm that is Inf or NaN leaves the gradients as they are: whether to skip the step is not decided here.
-    result->coefficient =
+    results[i].coefficient =
         wanted < 1.0f && (__builtin_bit_cast(std::uint32_t, norm) & 0x7f800000u) != 0x7f800000u ? wanted : 1.0f;
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct clamp_list {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const std::uint64_t* addresses,
+                                         const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
+                                         const float* limit) {
+    constexpr unsigned lanes = MostLanes;
+    const pack<float, lanes> highest = *limit, lowest = -*limit;
+    const tensor_table table{addresses, starts, kinds, tensors};
+    const chunk_range mine = chunks_of_group(item, chunks_of(starts[tensors]));
+    for (std::uint64_t chunk = mine.begin; chunk < mine.end; ++chunk)
+      for (segment piece(table, chunk); piece.exists(); piece.next()) {
+        const typed_stream<format<element_type::float32>> data{piece.address()};
+        const bool aligned = piece.is_aligned(lanes * sizeof(float));
+        for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
+          const pack<float, lanes> x = data.load<lanes>(place);
+          // By comparisons, which a NaN survives; minimum and maximum would hide it.
+          data.store<lanes>(place, x > highest ? highest : x < lowest ? lowest : x);
+        });
+      }
   }
 };
 

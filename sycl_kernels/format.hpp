@@ -4,19 +4,36 @@
 
 #include "layout.hpp"
 #include "pack.hpp"
+#include "round.hpp"
 
 namespace syclamp::kernels {
 
-/// What a kernel needs to know of a storage type. `infinity` is the pattern of +Inf; with the sign removed, patterns
-/// above it are NaNs, patterns below `smallest_normal` are subnormals or zero, and patterns are ordered like values.
-/// `widen` is exact; `narrow` rounds to nearest, ties to even, and overflows to Inf.
+/// What a kernel needs to know of a storage type.
+///
+/// An element is stored as `bits` and looked at as `word`, which is wide enough to count the elements of a chunk.
+/// With the sign removed (`magnitude`), patterns are ordered like values: below `smallest_normal` they are subnormals
+/// or zero, above `largest` they are Inf, or NaN if they are not `infinity`. `widen` is exact but for FP64, which it
+/// rounds; `narrow` rounds to nearest, ties to even, and overflows to Inf (E4M3, which has none: to NaN).
 template <element_type>
 struct format;
+
+/// The patterns of FP32 numbers in a smaller format, rounded by integer arithmetic in any way.
+template <typename Format, typename Words, typename Addend>
+inline Words round_to(Words raw, Addend addend) {
+  const Words magnitude = raw & 0x7fffffffu;
+  const Words pattern = rounded<binary32, Format::shape>(magnitude, addend);
+  const Words bounded = pattern > Format::largest ? Words(Format::overflow) : pattern;
+  const Words sign = raw >> 31 << (Format::shape.exponent + Format::shape.fraction);
+  return (magnitude > 0x7f800000u ? Words(Format::quiet_nan) : bounded) | sign;
+}
 
 template <>
 struct format<element_type::float16> {
   using bits = std::uint16_t;
-  static constexpr bits magnitude = 0x7fff, infinity = 0x7c00, smallest_normal = 0x0400;
+  using word = std::uint16_t;
+  static constexpr fields shape = binary16;
+  static constexpr word magnitude = 0x7fff, infinity = 0x7c00, largest = 0x7bff, smallest_normal = 0x0400;
+  static constexpr word overflow = infinity, quiet_nan = 0x7e00;
 
   template <unsigned Lanes>
   static pack<float, Lanes> widen(pack<bits, Lanes> x) {
@@ -32,14 +49,17 @@ struct format<element_type::float16> {
 template <>
 struct format<element_type::bfloat16> {
   using bits = std::uint16_t;
-  static constexpr bits magnitude = 0x7fff, infinity = 0x7f80, smallest_normal = 0x0080;
+  using word = std::uint16_t;
+  static constexpr fields shape = brain16;
+  static constexpr word magnitude = 0x7fff, infinity = 0x7f80, largest = 0x7f7f, smallest_normal = 0x0080;
+  static constexpr word overflow = infinity, quiet_nan = 0x7fc0;
 
   template <unsigned Lanes>
   static pack<float, Lanes> widen(pack<bits, Lanes> x) {
     return __builtin_bit_cast(pack<float, Lanes>, __builtin_convertvector(x, pack<std::uint32_t, Lanes>) << 16);
   }
 
-  /// To nearest, ties to even, by integer arithmetic; a NaN stays one, made quiet.
+  /// A NaN stays one, made quiet. Shorter than `round_to`, because the exponents are those of FP32.
   template <unsigned Lanes>
   static pack<bits, Lanes> narrow(pack<float, Lanes> x) {
     using words = pack<std::uint32_t, Lanes>;
@@ -53,7 +73,9 @@ struct format<element_type::bfloat16> {
 template <>
 struct format<element_type::float32> {
   using bits = std::uint32_t;
-  static constexpr bits magnitude = 0x7fffffff, infinity = 0x7f800000, smallest_normal = 0x00800000;
+  using word = std::uint32_t;
+  static constexpr word magnitude = 0x7fffffff, infinity = 0x7f800000, largest = 0x7f7fffff;
+  static constexpr word smallest_normal = 0x00800000;
 
   template <unsigned Lanes>
   static pack<float, Lanes> widen(pack<bits, Lanes> x) {
@@ -66,6 +88,69 @@ struct format<element_type::float32> {
   }
 };
 
+template <>
+struct format<element_type::float64> {
+  using bits = std::uint64_t;
+  using word = std::uint64_t;
+  static constexpr word magnitude = ~word{0} >> 1, infinity = word{0x7ff} << 52, largest = infinity - 1;
+  static constexpr word smallest_normal = word{1} << 52;
+
+  /// To nearest FP32: by integers, so that it needs no device with FP64.
+  template <unsigned Lanes>
+  static pack<float, Lanes> widen(pack<bits, Lanes> x) {
+    using words = pack<std::uint64_t, Lanes>;
+    constexpr word infinity32 = format<element_type::float32>::infinity;
+    const words size = x & magnitude;
+    const words pattern = __builtin_elementwise_min(rounded<binary64, binary32>(size, to_nearest{}), words(infinity32));
+    const words value = (size > infinity ? words(infinity32 | 1u << 22) : pattern) | x >> 63 << 31;
+    return __builtin_bit_cast(pack<float, Lanes>, __builtin_convertvector(value, pack<std::uint32_t, Lanes>));
+  }
+};
+
+/// FP8: the parts in which E4M3 and E5M2 are alike.
+template <typename Format, fields Shape>
+struct float8 {
+  using bits = std::uint8_t;
+  using word = std::uint16_t;
+  static constexpr fields shape = Shape;
+  static constexpr word magnitude = 0x7f, smallest_normal = 1u << Shape.fraction;
+
+  template <unsigned Lanes>
+  static pack<bits, Lanes> narrow(pack<float, Lanes> x) {
+    const auto raw = __builtin_bit_cast(pack<std::uint32_t, Lanes>, x);
+    return __builtin_convertvector(round_to<Format>(raw, to_nearest{}), pack<bits, Lanes>);
+  }
+};
+
+template <>
+struct format<element_type::float8_e4m3> : float8<format<element_type::float8_e4m3>, e4m3> {
+  static constexpr word largest = 0x7e, overflow = 0x7f, quiet_nan = 0x7f;
+  static constexpr word infinity = 0xffff;  // no such thing
+
+  template <unsigned Lanes>
+  static pack<float, Lanes> widen(pack<bits, Lanes> x) {
+    using half = format<element_type::float16>;
+    const auto wide = __builtin_convertvector(x, pack<std::uint16_t, Lanes>);
+    // The fields at the places of FP16's, whose exponent counts from 2^-8 of this one's.
+    const pack<std::uint16_t, Lanes> shifted = (wide & magnitude) << 7 | wide >> 7 << 15;
+    const auto value = half::template widen<Lanes>(shifted) * 256.0f;
+    using words = pack<std::uint32_t, Lanes>;
+    const auto is_nan = (__builtin_convertvector(x, words) & 0x7fu) == quiet_nan;
+    return __builtin_bit_cast(pack<float, Lanes>, is_nan ? words(0x7fc00000u) : __builtin_bit_cast(words, value));
+  }
+};
+
+template <>
+struct format<element_type::float8_e5m2> : float8<format<element_type::float8_e5m2>, e5m2> {
+  static constexpr word infinity = 0x7c, largest = 0x7b, overflow = infinity, quiet_nan = 0x7e;
+
+  template <unsigned Lanes>
+  static pack<float, Lanes> widen(pack<bits, Lanes> x) {
+    const pack<std::uint16_t, Lanes> wide = __builtin_convertvector(x, pack<std::uint16_t, Lanes>) << 8;
+    return format<element_type::float16>::widen<Lanes>(wide);
+  }
+};
+
 /// One element. It travels as a pack of two, because OpenCL has no vectors of one.
 template <typename Format>
 inline float widen(typename Format::bits x) {
@@ -73,15 +158,21 @@ inline float widen(typename Format::bits x) {
 }
 
 /// Calls `action(format<type>{})` for a type that is known only at run time. All work-items of a group agree on it.
+/// Not a switch: AdaptiveCpp's generic target crashes on the jump table of one in a kernel with barriers.
 template <typename Action>
 [[gnu::always_inline]] inline void with_format(element_type type, Action action) {
-  // Not a switch: AdaptiveCpp's generic target crashes on the jump table of one in a kernel with barriers.
   if (type == element_type::float16) {
     action(format<element_type::float16>{});
   } else if (type == element_type::bfloat16) {
     action(format<element_type::bfloat16>{});
-  } else {
+  } else if (type == element_type::float32) {
     action(format<element_type::float32>{});
+  } else if (type == element_type::float64) {
+    action(format<element_type::float64>{});
+  } else if (type == element_type::float8_e4m3) {
+    action(format<element_type::float8_e4m3>{});
+  } else {
+    action(format<element_type::float8_e5m2>{});
   }
 }
 

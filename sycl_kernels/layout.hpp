@@ -7,6 +7,7 @@
 
 #include <syclamp/clip_result.hpp>
 #include <syclamp/element_type.hpp>
+#include <syclamp/exponent_histogram.hpp>
 #include <syclamp/inspection.hpp>
 
 namespace syclamp::kernels {
@@ -41,18 +42,20 @@ struct tensor_kind {
 /// `chunk_findings::first_bad` when the chunk is finite.
 inline constexpr std::uint32_t no_bad_element = ~std::uint32_t{0};
 
-/// What the inspection of one chunk leaves for the kernel that adds the chunks up.
+/// What the inspection of one chunk, or of the piece of a tensor in it, leaves for the kernel that adds up.
 struct chunk_findings {
+  std::uint64_t worst_bits;  ///< largest absolute value, as the bits of an FP64
   std::uint32_t elements;
-  std::uint32_t worst_bits;  ///< largest absolute value, as the bits of an FP32
   std::uint32_t infs;
   std::uint32_t nans;
   std::uint32_t zeros;
   std::uint32_t subnormals;
   std::uint32_t first_bad;  ///< index within the chunk
   float sum_of_squares;
+  float sum_of_magnitudes;  ///< 0 unless details were asked for
 };
-static_assert(sizeof(chunk_findings) == 32);
+static_assert(sizeof(chunk_findings) == 40);
+static_assert(sizeof(inspection) == 88, "no padding: results are compared bit by bit");
 
 /// What `convert_list` multiplies by.
 enum class factor_kind : std::uint32_t {
@@ -60,6 +63,9 @@ enum class factor_kind : std::uint32_t {
   multiply,  ///< a number in device memory
   divide,    ///< its reciprocal
 };
+
+/// Of what there is one factor each.
+enum class factor_per : std::uint32_t { list, group, tensor };
 
 /// Added to a norm before it divides, as PyTorch's clip_grad_norm_ does.
 inline constexpr float clip_epsilon = 1e-6f;

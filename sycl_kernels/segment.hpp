@@ -36,7 +36,7 @@ class segment {
     find();
   }
 
-  bool exists() const { return tensor_ < table_.tensors; }
+  bool exists() const { return count_ != 0; }
   void next() {
     ++tensor_;
     find();
@@ -44,34 +44,49 @@ class segment {
 
   std::uint32_t tensor() const { return tensor_; }
   element_type type() const { return tensor_kind::type(table_.kinds[tensor_]); }
+  std::uint32_t group() const { return tensor_kind::group(table_.kinds[tensor_]); }
   std::uint32_t count() const { return count_; }
   std::uint32_t offset_in_chunk() const { return offset_; }
 
   /// Index within its tensor of the piece's first element: a multiple of `tensor_alignment`.
   std::uint64_t first_element() const { return begin_ + offset_ - table_.starts[tensor_]; }
 
+  /// The tensor, from its very first element.
+  template <typename Format>
+  const typename Format::bits* array() const {
+    return reinterpret_cast<const typename Format::bits*>(table_.addresses[tensor_]);
+  }
+
+  /// The piece.
   template <typename Format>
   const typename Format::bits* data() const {
-    return reinterpret_cast<const typename Format::bits*>(table_.addresses[tensor_]) + first_element();
+    return array<Format>() + first_element();
   }
 
   std::uint64_t address() const { return table_.addresses[tensor_]; }
   bool is_aligned(std::uint32_t bytes) const { return table_.addresses[tensor_] % bytes == 0; }
 
  private:
-  /// Stops at the next tensor with something in the chunk, or behind the last one.
+  /// Stops at the next tensor with something in the chunk, or behind the last one that begins in it. (A loop that is
+  /// left by `return`, or out of a scope with variables, makes AdaptiveCpp's CPU targets take the wrong way out of a
+  /// kernel with barriers.)
   void find() {
-    for (; tensor_ < table_.tensors; ++tensor_) {
-      const std::uint64_t start = table_.starts[tensor_];
-      if (start >= begin_ + chunk_elements) break;
-      const std::uint64_t end = table_.starts[tensor_ + 1] - tensor_kind::padding(table_.kinds[tensor_]);
-      if (table_.addresses[tensor_] == 0 || end <= begin_ || end <= start) continue;
-      offset_ = start > begin_ ? static_cast<std::uint32_t>(start - begin_) : 0;
-      const std::uint64_t left = end - (begin_ + offset_);
-      count_ = left < chunk_elements - offset_ ? static_cast<std::uint32_t>(left) : chunk_elements - offset_;
-      return;
+    count_ = 0;
+    while (tensor_ < table_.tensors && table_.starts[tensor_] < begin_ + chunk_elements) {
+      measure();
+      if (count_ != 0) break;
+      ++tensor_;
     }
-    tensor_ = table_.tensors;
+  }
+
+  /// How much of the tensor, which begins before the chunk ends, lies in the chunk.
+  void measure() {
+    const std::uint64_t start = table_.starts[tensor_];
+    const std::uint64_t end = table_.starts[tensor_ + 1] - tensor_kind::padding(table_.kinds[tensor_]);
+    offset_ = start > begin_ ? static_cast<std::uint32_t>(start - begin_) : 0;
+    const std::uint64_t first = begin_ + offset_, left = end > first ? end - first : 0;
+    const std::uint32_t room = chunk_elements - offset_;
+    count_ = table_.addresses[tensor_] == 0 ? 0 : left < room ? static_cast<std::uint32_t>(left) : room;
   }
 
   tensor_table table_;

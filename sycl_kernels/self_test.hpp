@@ -9,7 +9,7 @@
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned GroupSize>
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct self_test {
   struct shared {};
 

@@ -10,23 +10,46 @@ namespace syclamp {
 
 /// How the elements of an array are stored. Arithmetic is always done in FP32, whatever the storage.
 enum class element_type : std::uint32_t {
-  float16,   ///< IEEE 754 binary16: 5 exponent bits, 10 mantissa bits, largest finite value 65504
-  bfloat16,  ///< the upper half of a binary32: 8 exponent bits, 7 mantissa bits
-  float32,   ///< IEEE 754 binary32
+  float16,      ///< IEEE 754 binary16: 5 exponent bits, 10 mantissa bits, largest finite value 65504
+  bfloat16,     ///< the upper half of a binary32: 8 exponent bits, 7 mantissa bits
+  float32,      ///< IEEE 754 binary32
+  float64,      ///< IEEE 754 binary64: read by integer arithmetic, on any device, and never written but by `clear`
+  float8_e4m3,  ///< OCP E4M3: largest value 448, NaN but no Inf
+  float8_e5m2,  ///< OCP E5M2: the upper half of a binary16, largest finite value 57344
 };
 
 /// Every element type, for those who iterate over them.
-inline constexpr element_type element_types[] = {element_type::float16, element_type::bfloat16, element_type::float32};
+inline constexpr element_type element_types[] = {element_type::float16,     element_type::bfloat16,
+                                                 element_type::float32,     element_type::float64,
+                                                 element_type::float8_e4m3, element_type::float8_e5m2};
+
+/// The types in which frameworks keep gradients.
+inline constexpr element_type gradient_types[] = {element_type::float16, element_type::bfloat16, element_type::float32};
 
 /// Bytes that one element occupies.
-constexpr std::uint32_t size_of(element_type type) { return type == element_type::float32 ? 4 : 2; }
+constexpr std::uint32_t size_of(element_type type) {
+  const bool is_small = type == element_type::float8_e4m3 || type == element_type::float8_e5m2;
+  return is_small ? 1 : type == element_type::float64 ? 8 : type == element_type::float32 ? 4 : 2;
+}
 
-/// The name by which programs and files call the type: `float16`, `bfloat16` or `float32`.
+/// The largest finite number of a type; of `float64`, that of the FP32 in which its values are used.
+constexpr float largest_of(element_type type) {
+  if (type == element_type::float16) return 65504.0f;
+  if (type == element_type::bfloat16) return 0x1.fep127f;
+  if (type == element_type::float8_e4m3) return 448.0f;
+  if (type == element_type::float8_e5m2) return 57344.0f;
+  return 0x1.fffffep127f;
+}
+
+/// The name by which programs and files call the type: `float16`, `bfloat16`, `float32`, …
 constexpr const char* name_of(element_type type) {
   switch (type) {
     case element_type::float16: return "float16";
     case element_type::bfloat16: return "bfloat16";
     case element_type::float32: return "float32";
+    case element_type::float64: return "float64";
+    case element_type::float8_e4m3: return "float8_e4m3";
+    case element_type::float8_e5m2: return "float8_e5m2";
   }
   return "unknown";
 }

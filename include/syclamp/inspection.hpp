@@ -6,13 +6,16 @@
 
 #include <cstdint>
 
+#include <syclamp/clip_result.hpp>
+
 namespace syclamp {
 
 /// Reasons not to apply a step, as bits that are combined by OR.
 enum finding : std::uint32_t {
   found_nothing = 0,
-  found_inf = 1u << 0,  ///< at least one element is +Inf or -Inf
-  found_nan = 1u << 1,  ///< at least one element is a NaN
+  found_inf = 1u << 0,      ///< at least one element is +Inf or -Inf, or would be after unscaling
+  found_nan = 1u << 1,      ///< at least one element is a NaN
+  found_by_user = 1u << 2,  ///< never set by an inspection: for reasons of the caller's own
 };
 
 /// `inspection::first_bad` and `first_bad_tensor` when every element is finite.
@@ -20,8 +23,8 @@ inline constexpr std::uint64_t no_element = ~std::uint64_t{0};
 
 /// The result of `inspector`: filled on the device in one read of the data.
 ///
-/// Everything is exact but `sum_of_squares`, and everything is judged on the integer bits of the elements, so that no
-/// compiler flag can change it. Two inspections of the same data by the same profile are bit-equal.
+/// Everything is exact but the sums, and everything is judged on the integer bits of the elements, so that no compiler
+/// flag can change it. Two inspections of the same data by the same profile are bit-equal.
 struct inspection {
   std::uint64_t elements = 0;                   ///< how many elements were read
   std::uint64_t infs = 0;                       ///< how many of them are +Inf or -Inf
@@ -30,17 +33,20 @@ struct inspection {
   std::uint64_t subnormals = 0;                 ///< how many are subnormal in their storage type
   std::uint64_t first_bad_tensor = no_element;  ///< index in its list of the first tensor with an Inf or NaN
   std::uint64_t first_bad = no_element;         ///< lowest index of an Inf or NaN within that tensor
-  std::uint32_t findings = found_nothing;       ///< OR of `finding` bits
-  std::uint32_t worst_bits = 0;                 ///< the bits of `amax`
-  float amax = 0.0f;                            ///< largest absolute value, exact; Inf or NaN if one was found
-  float sum_of_squares = 0.0f;  ///< may be Inf although every element is finite: then `findings` stays clear
+  std::uint64_t worst_bits = 0;                 ///< bits of the largest absolute value as an FP64: exact for every type
+  float scale = 1.0f;                           ///< by which the elements are scaled, as far as the inspector was told
+  float amax = 0.0f;           ///< the same as an FP32: exact unless it comes from an FP64; Inf or NaN if one was found
+  float unscaled_amax = 0.0f;  ///< amax / scale
+  std::uint32_t findings = found_nothing;  ///< OR of `finding` bits
+  float sum_of_squares = 0.0f;             ///< may be Inf although every element is finite: then `findings` stays clear
+  float sum_of_magnitudes = 0.0f;          ///< sum of absolute values; 0 unless the inspector was asked for details
 
-  /// True if no element is Inf or NaN.
+  /// True if no element is Inf or NaN, and none would become so when it is unscaled.
   constexpr bool all_finite() const { return findings == found_nothing; }
 };
 
-/// Euclidean norm of the inspected elements.
-double norm(const inspection& seen);
+/// A norm of the inspected elements, as they are.
+double norm(const inspection& seen, norm_kind kind = norm_kind::l2);
 
 /// How many times the data could be doubled before its largest element would pass `limit` (65504 is the largest finite
 /// FP16): log2(limit / amax). +Inf for data that is all zero, NaN for data that is not finite.

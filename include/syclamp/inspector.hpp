@@ -3,37 +3,70 @@
 /// Looks at every element of a list of tensors once and writes none of them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
+#include <syclamp/exponent_histogram.hpp>
 #include <syclamp/inspection.hpp>
 #include <syclamp/tensor_list.hpp>
+#include <syclamp/unscaled_gradients.hpp>
 
 namespace syclamp {
 
-/// Inspects a list without waiting or allocating, in two kernels however many tensors there are.
+/// How much an inspector tells. Each level includes the ones before.
+enum class detail {
+  list,       ///< about all tensors together: what a training step needs, at the speed of reading
+  tensors,    ///< also about each tensor and each group, and sums of absolute values
+  histogram,  ///< also how many elements have which exponent
+};
+
+/// Inspects a list without waiting or allocating, in two kernels however many tensors there are; in three with details.
 ///
-/// Make one, use it on every step. Each call overwrites the result of the one before; copies share it, so an inspector
-/// is for one thread at a time.
+/// Make one, use it on every step. Each call overwrites the results of the one before; copies share them, so an
+/// inspector is for one thread at a time.
 class inspector {
  public:
-  /// Prepares for `list`: allocates the memory and makes sure the kernels are compiled. The scratch memory is 32 bytes
-  /// for each 65 536 elements.
-  explicit inspector(tensor_list list);
+  /// Prepares for `list`: allocates the memory and makes sure the kernels are compiled. The scratch memory is 40 bytes
+  /// for each 65 536 elements; with details, 128 bytes a tensor and 88 a group come to it.
+  explicit inspector(tensor_list list, detail level = detail::list);
 
   /// Submits the inspection and returns at once. Absent tensors are left out.
-  sycl::event operator()() const;
+  /// \param scale  by which the elements are scaled, in device memory: fills in `unscaled_amax`, and finite elements
+  ///               that would not be finite in FP32 after unscaling count as `found_inf`. Null: not scaled.
+  sycl::event operator()(const float* scale = nullptr) const;
 
-  /// The result in device memory, for kernels that use it. Valid as long as the inspector; filled once the event of the
-  /// call is complete.
+  /// Inspects and unscales at once: out = in / scale in FP32, in the same read (with details, in a second one).
+  /// What is found is about the elements as they were.
+  /// \throws invalid_argument if a tensor of `out` is not FP32, or the lists do not fit (see gradients.hpp)
+  unscaled_gradients unscale(const tensor_list& out, const float* scale) const;
+
+  /// From now on also ORs the findings of each call into a word in device memory, which no call ever clears: one for
+  /// several inspectors, or for several steps (`reset_findings`). Null: no longer.
+  void report_to(std::uint32_t* findings) const;
+
+  const tensor_list& list() const;
+
+  // The results in device memory, for kernels that use them. Valid as long as the inspector; filled once the event of
+  // the call is complete. Those of a level that was not asked for are null.
   const inspection* device_result() const;
+  const inspection* device_tensors() const;  ///< one a tensor
+  const inspection* device_groups() const;   ///< one a group
+  const exponent_histogram* device_histogram() const;
 
-  /// Waits for what was submitted so far and returns the last result.
+  // The same for the host. They wait for what was submitted so far.
   inspection result() const;
+  std::vector<inspection> tensors() const;  ///< \throws invalid_argument if the inspector's level is too low
+  std::vector<inspection> groups() const;   ///< \throws invalid_argument if the inspector's level is too low
+  exponent_histogram histogram() const;     ///< \throws invalid_argument if the inspector's level is too low
 
  private:
   struct state;
   std::shared_ptr<state> state_;
 };
+
+/// Clears a word of findings that inspectors report to.
+sycl::event reset_findings(const engine& on, std::uint32_t* findings);
 
 /// Inspects one array and waits for the result.
 inspection inspect(const engine& on, array_view array);

@@ -4,14 +4,18 @@
 #pragma once
 
 #include <syclamp/array_view.hpp>
+#include <syclamp/cast.hpp>
 #include <syclamp/clip_result.hpp>
 #include <syclamp/element_type.hpp>
 #include <syclamp/engine.hpp>
 #include <syclamp/error.hpp>
+#include <syclamp/exponent_histogram.hpp>
 #include <syclamp/gradients.hpp>
 #include <syclamp/inspection.hpp>
 #include <syclamp/inspector.hpp>
 #include <syclamp/log.hpp>
+#include <syclamp/quantization.hpp>
 #include <syclamp/system_info.hpp>
 #include <syclamp/tensor_list.hpp>
+#include <syclamp/unscaled_gradients.hpp>
 #include <syclamp/version.hpp>

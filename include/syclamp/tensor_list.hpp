@@ -46,7 +46,10 @@ class tensor_list {
   std::size_t size() const;                            ///< number of tensors
   std::uint64_t elements() const;                      ///< over all tensors, absent ones included
   const std::string& name(std::uint64_t index) const;  ///< name of a tensor
+  std::uint32_t group(std::size_t index) const;        ///< group of a tensor
+  std::uint32_t groups() const;                        ///< one more than the highest group of a tensor
   array_view operator[](std::size_t index) const;      ///< a tensor as the next operation will see it
+  bool is_all(element_type type) const;                ///< true if every tensor is of that type
   const engine& on() const;
 
   /// Gives a tensor another address, from the next operation on; null means absent. Costs nothing if it is unchanged;

@@ -43,6 +43,14 @@ class kernel_library {
     return submit_erased(queue, op, groups, arguments);
   }
 
+  /// Submits as many work-groups of `op` as have at least `items` work-items.
+  template <typename... Args>
+  sycl::event submit_items(sycl::queue& queue, const operation<Args...>& op, std::uint64_t items,
+                           std::type_identity_t<Args>... args) {
+    const std::uint64_t size = (tuning_.*op.walk).group_size;
+    return submit(queue, op, (items + size - 1) / size, args...);
+  }
+
   const profile& tuning() const { return tuning_; }
   std::uint64_t submitted() const { return submitted_.load(std::memory_order_relaxed); }
 

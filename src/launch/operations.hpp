@@ -10,29 +10,68 @@
 
 namespace syclamp::launch {
 
-inline constexpr operation<const std::uint64_t*, const std::uint64_t*, const std::uint32_t*, std::uint32_t,
-                           kernels::chunk_findings*>
-    inspect_chunks{"inspect_chunks", "inspect", &profile::inspect};
+// What the parameters of many operations begin with, in the order in which kernels take them.
+namespace parameters {
+using addresses = const std::uint64_t*;
+using starts = const std::uint64_t*;
+using kinds = const std::uint32_t*;
+using tensors = std::uint32_t;
+using scalar = const float*;  ///< in device memory
+}  // namespace parameters
+using namespace parameters;
 
-inline constexpr operation<const kernels::chunk_findings*, const std::uint64_t*, std::uint32_t, inspection*>
+inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*> inspect_chunks{
+    "inspect_chunks", "inspect", &profile::inspect};
+
+inline constexpr operation<const kernels::chunk_findings*, starts, tensors, scalar, inspection*, std::uint32_t*>
     inspect_total{"inspect_total", "inspect", &profile::inspect};
 
-inline constexpr operation<const std::uint64_t*, const std::uint32_t*, const std::uint64_t*, const std::uint32_t*,
-                           const std::uint64_t*, std::uint32_t, const float*, kernels::factor_kind, bool,
-                           const inspection*>
+inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*, addresses, scalar>
+    unscale_chunks{"unscale_chunks", "unscale", &profile::inspect};
+
+inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*, exponent_histogram*>
+    inspect_pieces{"inspect_pieces", "inspect_tensors", &profile::inspect};
+
+inline constexpr operation<const kernels::chunk_findings*, addresses, starts, kinds, tensors, scalar, inspection*>
+    inspect_tensors{"inspect_tensors", "inspect_tensors", &profile::inspect};
+
+inline constexpr operation<const inspection*, tensors, const std::uint32_t*, const std::uint32_t*, std::uint32_t,
+                           scalar, inspection*, inspection*, std::uint32_t*>
+    inspect_groups{"inspect_groups", "inspect_tensors", &profile::inspect};
+
+inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, kernels::factor_kind,
+                           kernels::factor_per, std::uint32_t, bool, const inspection*>
     convert_list{"convert_list", "convert", &profile::convert};
 
-inline constexpr operation<const std::uint64_t*, const std::uint64_t*, const std::uint32_t*, std::uint32_t,
-                           const inspection*>
-    clear_list{"clear_list", "convert", &profile::convert};
+inline constexpr operation<addresses, starts, kinds, tensors, const inspection*> clear_list{"clear_list", "convert",
+                                                                                            &profile::convert};
 
-inline constexpr operation<const inspection*, const float*, const float*, clip_result*> clip_coefficient{
-    "clip_coefficient", "clip", &profile::convert};
+inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, kernels::factor_kind,
+                           kernels::factor_per, bool, bool, std::uint64_t, const std::uint64_t*, std::uint64_t*>
+    cast_list{"cast_list", "cast", &profile::convert};
+
+inline constexpr operation<const inspection*, std::uint32_t, norm_kind, scalar, scalar, clip_result*> clip_coefficients{
+    "clip_coefficients", "clip", &profile::convert};
+
+inline constexpr operation<addresses, starts, kinds, tensors, scalar> clamp_list{"clamp_list", "clip",
+                                                                                 &profile::convert};
+
+inline constexpr operation<const inspection*, tensors, const float*, float, bool, std::uint32_t, float*, std::uint32_t*,
+                           float*>
+    update_scales{"update_scales", "quantize", &profile::convert};
+
+inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, float> fake_quantize{
+    "fake_quantize", "quantize", &profile::convert};
+
+inline constexpr operation<addresses, kinds, addresses, kinds, addresses, kinds, starts, tensors, const float*, float>
+    straight_through{"straight_through", "quantize", &profile::convert};
 
 inline constexpr operation<const kernels::arithmetic_inputs*, kernels::arithmetic_answers*> self_test{
     "self_test", "self_test", &profile::inspect};
 
-inline constexpr const operation_base* operations[] = {&inspect_chunks, &inspect_total,    &convert_list,
-                                                       &clear_list,     &clip_coefficient, &self_test};
+inline constexpr const operation_base* operations[] = {
+    &inspect_chunks, &inspect_total, &unscale_chunks, &inspect_pieces,   &inspect_tensors,
+    &inspect_groups, &convert_list,  &clear_list,     &cast_list,        &clip_coefficients,
+    &clamp_list,     &update_scales, &fake_quantize,  &straight_through, &self_test};
 
 }  // namespace syclamp::launch

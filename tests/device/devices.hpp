@@ -14,13 +14,8 @@ inline std::vector<syclamp::engine> make_engines() {
   std::vector<syclamp::engine> engines;
   for (const auto& device : sycl::device::get_devices())
     if (syclamp::launch::obstacle(device).empty())
-      for (const auto& profile : syclamp::profile_names()) {
-#if defined(__ACPP__) || defined(__HIPSYCL__)
-        // Known to crash: AdaptiveCpp's CPU targets on work-groups of more than one work-item (docs/architecture.md).
-        if (device.is_cpu() && profile != "cpu") continue;
-#endif
+      for (const auto& profile : syclamp::profile_names())
         engines.emplace_back(sycl::queue{device, sycl::property::queue::in_order{}}, profile);
-      }
   return engines;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include <catch2/catch_template_test_macros.hpp>
@@ -13,99 +13,14 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "syclamp/syclamp.hpp"
-#include "tests/device/device_buffer.hpp"
 #include "tests/device/devices.hpp"
-#include "tests/device/formats.hpp"
-#include "tests/reference/numbers.hpp"
+#include "tests/device/tensors.hpp"
 
 using namespace syclamp;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
-namespace {
-
-constexpr std::uint64_t sizes[] = {0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 4095, 4097, 65536, 70'001};
-
-/// Any bit pattern at all: subnormals, both infinities and NaNs among them.
-template <typename Format>
-std::vector<typename Format::bits> any_bits(std::uint64_t count, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<typename Format::bits> data(count);
-  for (auto& one : data) one = static_cast<typename Format::bits>(random());
-  return data;
-}
-
-/// A list of tensors of all sizes in one piece of memory with canaries; odd offsets if not aligned.
-template <typename Format>
-struct tensors_of_all_sizes {
-  using bits = typename Format::bits;
-
-  tensors_of_all_sizes(const engine& on, std::uint32_t seed, std::size_t offset)
-      : content(any_bits<Format>(total(), seed)), memory(on.queue(), content, offset), list(on, describe()) {}
-
-  static std::uint64_t total() {
-    std::uint64_t sum = 0;
-    for (const auto size : sizes) sum += size + 3;  // gaps: what lies between the tensors must stay as it is
-    return sum;
-  }
-  std::vector<tensor> describe() const {
-    std::vector<tensor> tensors;
-    std::uint64_t place = 0;
-    for (const auto size : sizes) {
-      tensors.push_back({{memory.data() + place, size, Format::type}});
-      place += size + 3;
-    }
-    return tensors;
-  }
-  static bool in_gap(std::uint64_t index) {
-    std::uint64_t place = 0;
-    for (const auto size : sizes) {
-      if (index < place + size) return false;
-      if (index < place + size + 3) return true;
-      place += size + 3;
-    }
-    return true;
-  }
-
-  std::vector<bits> content;
-  device_buffer<bits> memory;
-  tensor_list list;
-};
-
-struct device_scalar {
-  device_scalar(const engine& on, float value) : memory(on.queue(), {value}) {}
-  operator const float*() const { return memory.data(); }
-  device_buffer<float> memory;
-};
-
-template <typename Format>
-bool same_number(std::uint32_t a, std::uint32_t b) {
-  const bool both_nan = reference::decode(a, Format::format).what == reference::kind::nan &&
-                        reference::decode(b, Format::format).what == reference::kind::nan;
-  return a == b || both_nan;
-}
-
-/// out = in · factor in exact arithmetic, rounded once to FP32 (a product of two FP32 numbers is exact in double) and
-/// once more to the format of `out`.
-template <typename In, typename Out>
-void check_converted(const tensors_of_all_sizes<In>& in, const tensors_of_all_sizes<Out>& out, double factor) {
-  const auto result = out.memory.read();
-  std::uint64_t wrong = 0;
-  for (std::uint64_t i = 0; i < result.size(); ++i) {
-    const double exact = reference::decode(in.content[i], In::format).value * factor;
-    const auto fp32 = reference::encode(exact, reference::binary32);
-    const auto expected = tensors_of_all_sizes<In>::in_gap(i)
-                              ? out.content[i]
-                              : reference::encode(reference::decode(fp32, reference::binary32).value, Out::format);
-    if (!same_number<Out>(result[i], expected)) ++wrong;
-  }
-  CHECK(wrong == 0);
-  CHECK(out.memory.canaries_are_alive());
-}
-
-}  // namespace
-
-TEMPLATE_TEST_CASE("unscale divides by the scale, exactly, into FP32", "", float16, bfloat16, float32) {
+TEMPLATE_TEST_CASE("unscale divides by the scale, exactly, into FP32 (D10)", "", ALL_FORMATS) {
   const engine& on = any_engine();
   const float by = GENERATE(1.0f, 65536.0f, 0x1p-14f, 0x1p126f, 0x1p127f);
   const std::size_t offset = GENERATE(0, 1);
@@ -121,68 +36,7 @@ TEMPLATE_TEST_CASE("unscale divides by the scale, exactly, into FP32", "", float
   CHECK(in.memory.read() == in.content);
 }
 
-TEMPLATE_TEST_CASE("cast rounds to nearest even between all types (D10)", "", float16, bfloat16, float32) {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const tensors_of_all_sizes<TestType> in(on, 3, 0);
-  const tensors_of_all_sizes<float16> to16(on, 4, 0);
-  const tensors_of_all_sizes<bfloat16> to_brain(on, 5, 1);
-  const tensors_of_all_sizes<float32> to32(on, 6, 0);
-
-  cast(in.list, to16.list);
-  cast(in.list, to_brain.list);
-  cast(in.list, to32.list);
-  on.wait();
-
-  check_converted(in, to16, 1.0);
-  check_converted(in, to_brain, 1.0);
-  check_converted(in, to32, 1.0);
-}
-
-TEST_CASE("every FP16 and BF16 number survives the way to FP32 and back") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  std::vector<std::uint16_t> all(65536);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
-  const device_buffer<std::uint16_t> in(on.queue(), all), back(on.queue(), std::vector<std::uint16_t>(65536));
-  const device_buffer<std::uint32_t> wide(on.queue(), std::vector<std::uint32_t>(65536));
-  const tensor_list middle(on, array_view(wide.data(), 65536, element_type::float32));
-
-  for (const element_type type : {element_type::float16, element_type::bfloat16}) {
-    cast(tensor_list(on, array_view(in.data(), 65536, type)), middle);
-    cast(middle, tensor_list(on, array_view(back.data(), 65536, type)));
-    on.wait();
-
-    const auto result = back.read();
-    std::uint64_t wrong = 0;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (!(type == element_type::float16 ? same_number<float16>(all[i], result[i])
-                                          : same_number<bfloat16>(all[i], result[i])))
-        ++wrong;
-    CHECK(wrong == 0);
-  }
-}
-
-TEST_CASE("the smallest FP16 gradient, scaled and unscaled, is still there (law 7)") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const float tiny = 0x1p-24f;  // 5.96e-8
-  const device_buffer<float> loss(on.queue(), {tiny * 0x1p-10f, 1.0f});
-  const device_buffer<std::uint16_t> scaled(on.queue(), {0, 0});
-  const device_buffer<float> unscaled(on.queue(), {0.0f, 0.0f});
-  const tensor_list wide(on, array_view(loss.data(), 2)), half(on, array_view(scaled.data(), 2, element_type::float16)),
-      out(on, array_view(unscaled.data(), 2));
-  const device_scalar s(on, 1024.0f);
-
-  scale(wide, half, s);
-  unscale(half, out, s);
-  on.wait();
-
-  CHECK(scaled.read()[0] == 0x0001);
-  CHECK(unscaled.read()[0] == tiny * 0x1p-10f);
-}
-
-TEMPLATE_TEST_CASE("scaling in place keeps the type and rounds once", "", float16, bfloat16, float32) {
+TEMPLATE_TEST_CASE("scaling in place keeps the type and rounds once", "", OUTPUT_FORMATS) {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   const tensors_of_all_sizes<TestType> data(on, 7, 1);
@@ -194,7 +48,7 @@ TEMPLATE_TEST_CASE("scaling in place keeps the type and rounds once", "", float1
   check_converted(data, data, 8.0);
 }
 
-TEMPLATE_TEST_CASE("accumulate adds in FP32, each time with its own scale", "", float16, bfloat16, float32) {
+TEMPLATE_TEST_CASE("accumulate adds in FP32, each time with its own scale", "", ALL_FORMATS) {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   const tensors_of_all_sizes<TestType> in(on, 8, 0);
@@ -210,10 +64,8 @@ TEMPLATE_TEST_CASE("accumulate adds in FP32, each time with its own scale", "", 
   const std::uint64_t start = in.content.size() - 70'001 - 3;
   std::uint64_t wrong = 0;
   for (std::size_t i = 0; i < result.size(); ++i) {
-    const auto x = reference::decode(in.content[start + i], TestType::format).value;
-    const auto rounded = [](double v) {
-      return reference::decode(reference::encode(v, reference::binary32), reference::binary32).value;
-    };
+    const auto rounded = reference::rounded_to_float;
+    const double x = rounded(reference::decode(in.content[start + i], TestType::format).value);
     const double once = rounded(0.25 + rounded(x / 4.0)), twice = rounded(once + rounded(x / 65536.0));
     if (!same_number<float32>(std::bit_cast<std::uint32_t>(result[i]), reference::encode(twice, reference::binary32)))
       ++wrong;
@@ -247,7 +99,7 @@ TEST_CASE("a bad micro-batch is dropped as a whole, and cleared only if it is ba
   CHECK(good.read() == std::vector<float>(70'000, 2.0f));
 }
 
-TEMPLATE_TEST_CASE("clear writes zeros into the tensors and nowhere else", "", float16, bfloat16, float32) {
+TEMPLATE_TEST_CASE("clear writes zeros into the tensors and nowhere else", "", ALL_FORMATS) {
   const engine& on = any_engine();
   const std::size_t offset = GENERATE(0, 1);
   CAPTURE(on.profile_name(), offset);
@@ -275,16 +127,16 @@ TEST_CASE("clipping brings the norm of the unscaled gradients down to the limit,
   const device_scalar s(on, 1024.0f), limit(on, 2.5f), far(on, 100.0f);
 
   look();
-  unscale(in, out, s);
+  const unscaled_gradients gradients = unscale(in, out, s);
   clip_coefficient(on, look.device_result(), s, far, result.data());
-  clip(out, result.data());
+  clip(gradients, result.data());
   on.wait();
   CHECK(result.read()[0].norm == 5.0f);
   CHECK(result.read()[0].coefficient == 1.0f);
   CHECK(unscaled.read() == std::vector<float>{3.0f, -4.0f, 0.0f});
 
   clip_coefficient(on, look.device_result(), s, limit, result.data());
-  clip(out, result.data());
+  clip(gradients, result.data());
   on.wait();
   const float coefficient = 2.5f / (5.0f + 1e-6f);
   CHECK(result.read()[0].coefficient == coefficient);
@@ -292,21 +144,59 @@ TEST_CASE("clipping brings the norm of the unscaled gradients down to the limit,
   CHECK(result.canaries_are_alive());
 }
 
-TEST_CASE("a norm that is not finite leaves gradients as they are (D15)") {
+TEST_CASE("each group is clipped by its own norm, of any kind") {
   const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_buffer<float> memory(on.queue(), std::vector<float>(8, 1e30f));
-  const device_buffer<clip_result> result(on.queue(), std::vector<clip_result>(1));
-  const tensor_list list(on, array_view(memory.data(), 8));
-  const inspector look(list);
-  const device_scalar limit(on, 1.0f);
+  const norm_kind kind = GENERATE(norm_kind::l2, norm_kind::l1, norm_kind::l_infinity);
+  CAPTURE(on.profile_name(), static_cast<int>(kind));
+  // Group 0 has the tensors 0 and 2, group 1 none, group 2 the tensor 1, which is small.
+  const device_buffer<float> memory(on.queue(), {6.0f, -8.0f, 0.5f, 0.0f, 24.0f, 0.0f});
+  const device_buffer<clip_result> results(on.queue(), std::vector<clip_result>(3));
+  const tensor_list list(
+      on, {{{memory.data(), 2}, "a", 0}, {{memory.data() + 2, 1}, "b", 2}, {{memory.data() + 3, 3}, "c", 0}});
+  const inspector look(list, detail::tensors);
+  const device_scalar s(on, 2.0f), limit(on, 1.0f);
 
   look();
-  clip_coefficient(on, look.device_result(), nullptr, limit, result.data());
+  const auto gradients = unscale(list, list, s);
+  clip_coefficients(on, look.device_groups(), list.groups(), s, limit, results.data(), kind);
+  clip_by_group(gradients, results.data());
   on.wait();
 
-  CHECK(look.result().all_finite());
-  CHECK(result.read()[0].coefficient == 1.0f);
+  const float norm = kind == norm_kind::l2 ? 13.0f : kind == norm_kind::l1 ? 19.0f : 12.0f;
+  const float factor = 1.0f / (norm + 1e-6f);
+  const auto got = results.read();
+  CHECK(got[0].norm == norm);
+  CHECK(got[0].coefficient == factor);
+  CHECK(got[1].norm == 0.0f);
+  CHECK(got[1].coefficient == 1.0f);
+  CHECK(got[2].norm == 0.25f);
+  CHECK(got[2].coefficient == 1.0f);
+  CHECK(memory.read() ==
+        std::vector<float>{3.0f * factor, -4.0f * factor, 0.25f, 0.0f * factor, 12.0f * factor, 0.0f * factor});
+  CHECK(results.canaries_are_alive());
+}
+
+TEST_CASE("clipping by value bounds every element and hides no NaN") {
+  const engine& on = any_engine();
+  const std::size_t offset = GENERATE(0, 1);
+  CAPTURE(on.profile_name(), offset);
+  const tensors_of_all_sizes<float32> data(on, 10, offset);
+  const device_scalar limit(on, 2.5f);
+
+  clip_by_value(unscaled_gradients::never_scaled(data.list), limit);
+  on.wait();
+
+  const auto result = data.memory.read();
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = 0; i < result.size(); ++i) {
+    const double x = reference::decode(data.content[i], reference::binary32).value;
+    const bool stays = tensors_of_all_sizes<float32>::in_gap(i) || std::isnan(x);
+    const std::uint64_t expected =
+        stays ? data.content[i] : reference::encode(std::clamp(x, -2.5, 2.5), reference::binary32);
+    if (!same_number<float32>(result[i], expected)) ++wrong;
+  }
+  CHECK(wrong == 0);
+  CHECK(data.memory.canaries_are_alive());
 }
 
 TEST_CASE("absent and empty tensors are left out on either side") {
@@ -340,8 +230,33 @@ TEST_CASE("lists that do not fit are refused with the tensor's name and the reme
                        MessageMatches(ContainsSubstring("tensors")));
   CHECK_THROWS_MATCHES(cast(fp32(0, 10), fp32(5, 10)), invalid_argument, MessageMatches(ContainsSubstring("overlaps")));
   CHECK_THROWS_MATCHES(cast(fp32(48, 10), fp16(10)), invalid_argument, MessageMatches(ContainsSubstring("overlaps")));
-  CHECK_THROWS_MATCHES(clip(fp16(10), nullptr), invalid_argument, MessageMatches(ContainsSubstring("unscale")));
+  const tensor_list twice(on, {{{memory.data(), 10}, "first"}, {{memory.data() + 9, 10}, "second"}});
+  CHECK_THROWS_MATCHES(scale(twice, twice, s), invalid_argument,
+                       MessageMatches(ContainsSubstring("\"second\") overlaps the output tensor 0 (\"first\")")));
+  const tensor_list apart(on, {{{memory.data() + 30, 10}, "first"}, {{memory.data() + 5, 10}, "second"}});
+  CHECK_THROWS_MATCHES(cast(twice, apart), invalid_argument, MessageMatches(ContainsSubstring("overlaps the input")));
+  CHECK_NOTHROW(clear(twice));
+  const tensor_list wide(on, {{{memory.data() + 60, 10, element_type::float64}, "wide"}});
+  CHECK_THROWS_MATCHES(cast(fp32(0, 10), wide), invalid_argument, MessageMatches(ContainsSubstring("not written")));
+  CHECK_THROWS_MATCHES(unscaled_gradients::never_scaled(fp16(10)), invalid_argument,
+                       MessageMatches(ContainsSubstring("cast")));
   CHECK_THROWS_MATCHES(accumulate(fp32(0, 10), fp16(10), s), invalid_argument,
                        MessageMatches(ContainsSubstring("float32")));
+  on.wait();
+}
+
+TEST_CASE("lists that fit are checked again when an address changes") {
+  const engine& on = all_engines().front();
+  const device_buffer<float> memory(on.queue(), std::vector<float>(100, 1.0f));
+  tensor_list in(on, {{{memory.data(), 10}, "weight"}}), out(on, {{{memory.data() + 50, 10}, "copy"}});
+
+  cast(in, out);
+  cast(in, out);
+  out.set_address(0, memory.data() + 5);
+  CHECK_THROWS_AS(cast(in, out), invalid_argument);
+  in.set_address(0, memory.data() + 70);
+  CHECK_NOTHROW(cast(in, out));
+  in.set_address(0, memory.data() + 14);
+  CHECK_THROWS_AS(cast(in, out), invalid_argument);
   on.wait();
 }

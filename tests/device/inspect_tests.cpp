@@ -36,9 +36,9 @@ std::vector<typename Format::bits> gradients(std::uint64_t count, std::uint32_t 
   std::vector<bits> data(count);
   for (auto& one : data) {
     const auto draw = static_cast<std::uint32_t>(random());
-    const std::uint32_t fraction = (draw >> 4) & ((1u << fraction_bits) - 1);
-    const std::uint32_t exponent = static_cast<std::uint32_t>(bias - 13) + (draw >> 28);
-    const std::uint32_t negative = (draw & 1) != 0 ? Format::sign : 0u;
+    const bits fraction = static_cast<bits>(std::uint64_t{draw} << 29 | draw >> 4) & ((bits{1} << fraction_bits) - 1);
+    const bits exponent = static_cast<bits>(std::max(bias - 13, 1) + (draw >> 28) % std::min(bias, 16));
+    const bits negative = (draw & 1) != 0 ? Format::sign : bits{0};
     switch (draw % 16) {
       case 0: one = static_cast<bits>(negative); break;
       case 1: one = static_cast<bits>(negative | fraction); break;  // subnormal, or zero
@@ -54,9 +54,10 @@ reference::findings expected(const std::vector<typename Format::bits>& data) {
 }
 
 /// A square enters at most 64 additions in its block, 64 for the blocks of a lane, 31 for the lanes of a pack, 1 for
-/// its type and 10 in the tree of a work-group; adding up the chunks costs 4 roundings. Terms are not negative, so each
+/// its type and 10 in the tree of a work-group; adding up the chunks costs 4 roundings, and rounding an FP64 to FP32
+/// costs its square 2. Terms are not negative, so each
 /// rounding adds at most 2^-24 of the sum. Squares of subnormals, which FP32 may round to zero, are far below that.
-constexpr double sum_tolerance = (64 + 64 + 31 + 1 + 10 + 4) * 0x1p-24;
+constexpr double sum_tolerance = (64 + 64 + 31 + 1 + 10 + 4 + 2) * 0x1p-24;
 
 template <typename Format>
 void check(const inspection& seen, const std::vector<typename Format::bits>& data) {
@@ -70,7 +71,6 @@ void check(const inspection& seen, const std::vector<typename Format::bits>& dat
   CHECK(((seen.findings & found_inf) != 0) == (truth.infs != 0));
   CHECK(((seen.findings & found_nan) != 0) == (truth.nans != 0));
   CHECK(seen.all_finite() == (truth.infs + truth.nans == 0));
-  CHECK(seen.worst_bits == std::bit_cast<std::uint32_t>(seen.amax));
   CHECK(seen.first_bad_tensor == (seen.all_finite() ? no_element : 0));
   if (truth.nans != 0) {
     CHECK(std::isnan(seen.amax));
@@ -78,7 +78,8 @@ void check(const inspection& seen, const std::vector<typename Format::bits>& dat
     CHECK(seen.amax == std::numeric_limits<float>::infinity());
     CHECK(seen.sum_of_squares == std::numeric_limits<float>::infinity());
   } else {
-    CHECK(static_cast<double>(seen.amax) == truth.amax);
+    CHECK(seen.worst_bits == std::bit_cast<std::uint64_t>(truth.amax));
+    CHECK(static_cast<double>(seen.amax) == reference::rounded_to_float(truth.amax));
     CHECK(std::abs(static_cast<double>(seen.sum_of_squares) - truth.sum_of_squares) <=
           sum_tolerance * truth.sum_of_squares);
   }
@@ -97,7 +98,7 @@ inspection look(const engine& on, const std::vector<typename Format::bits>& data
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("inspect agrees with the oracle at every size", "", float16, bfloat16, float32) {
+TEMPLATE_TEST_CASE("inspect agrees with the oracle at every size", "", ALL_FORMATS) {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   for (const std::uint64_t count : {0, 1, 15, 16, 17, 127, 128, 129, 4095, 4096, 4097, 65535, 65536, 65537, 100'000}) {
@@ -108,7 +109,7 @@ TEMPLATE_TEST_CASE("inspect agrees with the oracle at every size", "", float16, 
   }
 }
 
-TEMPLATE_TEST_CASE("inspect gives the same bits at every alignment", "", float16, bfloat16, float32) {
+TEMPLATE_TEST_CASE("inspect gives the same bits at every alignment", "", ALL_FORMATS) {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   const auto data = gradients<TestType>(2 * chunk + 77, 2);
@@ -121,7 +122,7 @@ TEMPLATE_TEST_CASE("inspect gives the same bits at every alignment", "", float16
   }
 }
 
-TEMPLATE_TEST_CASE("inspect finds a bad element wherever it is", "", float16, bfloat16, float32) {
+TEMPLATE_TEST_CASE("inspect finds a bad element wherever it is", "", ALL_FORMATS) {
   using bits = typename TestType::bits;
   const engine& on = any_engine();
   const auto position = GENERATE(std::uint64_t{0}, 1, 31, 32, 63, 64, chunk - 1, chunk, chunk + 1, 2 * chunk - 1,
@@ -137,7 +138,7 @@ TEMPLATE_TEST_CASE("inspect finds a bad element wherever it is", "", float16, bf
     }
 }
 
-TEMPLATE_TEST_CASE("inspect counts many bad elements and names the first", "", float16, bfloat16, float32) {
+TEMPLATE_TEST_CASE("inspect counts many bad elements and names the first", "", ALL_FORMATS) {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   auto data = gradients<TestType>(5 * chunk + 3, 4);
@@ -150,7 +151,7 @@ TEMPLATE_TEST_CASE("inspect counts many bad elements and names the first", "", f
   check<TestType>(look<TestType>(on, data), data);
 }
 
-TEMPLATE_TEST_CASE("subnormals end where normal numbers begin", "", float16, bfloat16, float32) {
+TEMPLATE_TEST_CASE("subnormals end where normal numbers begin", "", ALL_FORMATS) {
   using bits = typename TestType::bits;
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
@@ -165,7 +166,7 @@ TEMPLATE_TEST_CASE("subnormals end where normal numbers begin", "", float16, bfl
   CHECK(seen.subnormals == 3);
 }
 
-TEMPLATE_TEST_CASE("the largest finite number is finite", "", float16, bfloat16, float32) {
+TEMPLATE_TEST_CASE("the largest finite number is finite", "", ALL_FORMATS) {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   const auto largest = static_cast<typename TestType::bits>(TestType::infinity - 1);
@@ -173,19 +174,7 @@ TEMPLATE_TEST_CASE("the largest finite number is finite", "", float16, bfloat16,
   const inspection seen = look<TestType>(on, {0, largest, 0});
 
   CHECK(seen.all_finite());
-  CHECK(static_cast<double>(seen.amax) == reference::decode(largest, TestType::format).value);
-}
-
-TEST_CASE("finite gradients whose squares overflow FP32 are no overflow (D15)") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const std::vector<std::uint32_t> data(3 * chunk, 0x7149f2ca);  // 1e30 each
-
-  const inspection seen = look<float32>(on, data);
-
-  CHECK(seen.all_finite());
-  CHECK(seen.sum_of_squares == std::numeric_limits<float>::infinity());
-  CHECK(seen.amax == 1e30f);
+  CHECK(std::bit_cast<double>(seen.worst_bits) == reference::largest(TestType::format));
 }
 
 TEST_CASE("the smallest FP16 subnormal is seen, and squared exactly") {
@@ -217,7 +206,8 @@ TEST_CASE("chunks add up exactly, in sums, counts and places beyond 2^32") {
   const device_buffer<std::uint64_t> starts(on.queue(), {0, 1000 * chunk, chunks * chunk});
   const device_buffer<inspection> result(on.queue(), std::vector<inspection>(1));
 
-  on.kernels().submit(on.queue(), launch::inspect_total, 1, memory.data(), starts.data(), 2, result.data());
+  on.kernels().submit(on.queue(), launch::inspect_total, 1, memory.data(), starts.data(), 2, nullptr, result.data(),
+                      nullptr);
   on.wait();
   const inspection seen = result.read()[0];
 
@@ -228,7 +218,7 @@ TEST_CASE("chunks add up exactly, in sums, counts and places beyond 2^32") {
   CHECK(result.canaries_are_alive());
 }
 
-TEMPLATE_TEST_CASE("inspecting twice gives the same bits, on any number of queues", "", float16, bfloat16, float32) {
+TEMPLATE_TEST_CASE("inspecting twice gives the same bits, on any number of queues", "", ALL_FORMATS) {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   const auto data = gradients<TestType>(7 * chunk + 1234, 5);
@@ -259,27 +249,6 @@ TEST_CASE("cutting the data leaves counts and amax as they are") {
   CHECK(whole.findings == (left.findings | right.findings));
 }
 
-TEST_CASE("more than 2^32 bytes are inspected to the last element") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const std::uint64_t count = (std::uint64_t{1} << 31) + 12'345;
-  auto* data = static_cast<std::uint16_t*>(sycl::aligned_alloc_device(64, (2 * count + 63) / 64 * 64, on.queue()));
-  if (data == nullptr) SKIP("the device has not enough memory");
-  constexpr std::uint64_t step = std::uint64_t{1} << 28;  // AdaptiveCpp's fill loses what is beyond 2^31 elements
-  for (std::uint64_t i = 0; i < count; i += step)
-    on.queue().fill(data + i, std::uint16_t{0x3c00}, std::min(step, count - i));
-  on.queue().fill(data + count - 1, float16::infinity, 1);
-  on.queue().fill(data + (count - 5), std::uint16_t{0x8000}, 1);
-
-  const inspection seen = inspect(on, {data, count, element_type::float16});
-  sycl::free(data, on.queue());
-
-  CHECK(seen.elements == count);
-  CHECK(seen.first_bad == count - 1);
-  CHECK(seen.infs == 1);
-  CHECK(seen.zeros == 1);
-}
-
 TEST_CASE("the chunk kernel writes its findings and nothing else") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
@@ -302,7 +271,7 @@ TEST_CASE("the chunk kernel writes its findings and nothing else") {
   }
 }
 
-TEST_CASE("inspect takes two kernels and 32 bytes a chunk however many tensors") {
+TEST_CASE("inspect takes two kernels however many tensors") {
   const engine& on = all_engines().front();
   const device_buffer<float> memory(on.queue(), std::vector<float>(10 * chunk, 1.0f));
   std::vector<tensor> tensors(5000, tensor{{memory.data(), 100}});

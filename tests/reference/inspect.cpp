@@ -7,7 +7,7 @@
 namespace reference {
 
 findings inspect(std::uint64_t count, number_format format,
-                 const std::function<std::uint32_t(std::uint64_t)>& element) {
+                 const std::function<std::uint64_t(std::uint64_t)>& element) {
   findings found;
   for (std::uint64_t i = 0; i < count; ++i) {
     const number x = decode(element(i), format);
@@ -20,6 +20,8 @@ findings inspect(std::uint64_t count, number_format format,
     if (x.what == kind::subnormal) ++found.subnormals;
     found.amax = std::max(found.amax, std::abs(x.value));
     found.sum_of_squares += x.value * x.value;
+    found.sum_of_magnitudes += std::abs(x.value);
+    if (x.value != 0) ++found.exponents[std::ilogb(x.value)];
   }
   return found;
 }

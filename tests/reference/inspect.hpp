@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 
 #include "tests/reference/numbers.hpp"
 
@@ -13,9 +14,11 @@ struct findings {
   std::uint64_t first_bad = ~std::uint64_t{0};
   double amax = 0;            ///< of the finite elements
   double sum_of_squares = 0;  ///< of the finite elements
+  double sum_of_magnitudes = 0;
+  std::map<int, std::uint64_t> exponents;  ///< how many finite elements but zero have which exponent
 };
 
 /// Looks at elements 0 to count-1, whose bits `element` tells.
-findings inspect(std::uint64_t count, number_format format, const std::function<std::uint32_t(std::uint64_t)>& element);
+findings inspect(std::uint64_t count, number_format format, const std::function<std::uint64_t(std::uint64_t)>& element);
 
 }  // namespace reference

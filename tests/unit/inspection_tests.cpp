@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -8,7 +9,7 @@
 
 TEST_CASE("headroom counts the doublings that are left") {
   syclamp::inspection seen;
-  seen.amax = 65504.0f / 1024.0f;
+  seen.worst_bits = std::bit_cast<std::uint64_t>(65504.0 / 1024.0);
 
   CHECK(syclamp::headroom(seen) == 10.0);
   CHECK(syclamp::headroom(seen, 65504.0 / 2048.0) == -1.0);
@@ -16,8 +17,7 @@ TEST_CASE("headroom counts the doublings that are left") {
 
 TEST_CASE("headroom of zeros is endless, of bad data there is none") {
   syclamp::inspection zeros, bad;
-  bad.findings = syclamp::found_inf;
-  bad.amax = std::numeric_limits<float>::infinity();
+  bad.worst_bits = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
 
   CHECK(syclamp::headroom(zeros) == std::numeric_limits<double>::infinity());
   CHECK(std::isnan(syclamp::headroom(bad)));
@@ -28,4 +28,15 @@ TEST_CASE("norm is the root of the sum of squares, also where FP32 could not squ
   seen.sum_of_squares = 1e-40f;  // subnormal
 
   CHECK(syclamp::norm(seen) == std::sqrt(static_cast<double>(1e-40f)));
+}
+
+TEST_CASE("norms are those that their names say") {
+  syclamp::inspection seen;
+  seen.worst_bits = std::bit_cast<std::uint64_t>(1e300);
+  seen.sum_of_squares = 16.0f;
+  seen.sum_of_magnitudes = 6.0f;
+
+  CHECK(syclamp::norm(seen, syclamp::norm_kind::l2) == 4.0);
+  CHECK(syclamp::norm(seen, syclamp::norm_kind::l1) == 6.0);
+  CHECK(syclamp::norm(seen, syclamp::norm_kind::l_infinity) == 1e300);
 }

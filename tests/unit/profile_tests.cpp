@@ -36,6 +36,9 @@ TEST_CASE("profiles have names of their own and sizes that kernels can use") {
     CHECK(names.insert(one.name).second);
     for (const traversal& walk : {one.inspect, one.convert}) {
       CHECK(std::has_single_bit(walk.pack_bytes));
+      CHECK(std::has_single_bit(walk.most_lanes));
+      CHECK(walk.most_lanes >= 2);   // there are no packs of one
+      CHECK(walk.pack_bytes >= 16);  // of which two FP64 are one
       CHECK(std::has_single_bit(walk.group_size));
       CHECK(walk.group_size <= largest_group(one));
       CHECK(walk.groups_per_unit > 0);

@@ -26,10 +26,11 @@ TEST_CASE("the embedded kernels are the files of this checkout") {
 TEST_CASE("parameter types are spelled so that a device compiler can read them") {
   const auto types = launch::inspect_total.parameter_types();
 
-  REQUIRE(types.size() == 4);
+  REQUIRE(types.size() == 6);
   CHECK(types[0] == "const syclamp::kernels::chunk_findings*");
   CHECK(types[2] == "unsigned int");
-  CHECK(types[3] == "syclamp::inspection*");
+  CHECK(types[3] == "const float*");
+  CHECK(types[4] == "syclamp::inspection*");
 }
 
 TEST_CASE("a family has an entry for each of its operations and no others") {

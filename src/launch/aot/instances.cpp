@@ -7,10 +7,14 @@
 
 #include "backends/profiles.hpp"
 #include "launch/operations.hpp"
+#include "sycl_kernels/cast.hpp"
 #include "sycl_kernels/clip.hpp"
 #include "sycl_kernels/convert.hpp"
 #include "sycl_kernels/inspect.hpp"
+#include "sycl_kernels/inspect_tensors.hpp"
+#include "sycl_kernels/quantize.hpp"
 #include "sycl_kernels/self_test.hpp"
+#include "sycl_kernels/unscale.hpp"
 
 namespace syclamp::launch::aot {
 namespace {
@@ -33,10 +37,10 @@ sycl::event submit(sycl::queue& queue, std::uint64_t groups, const argument* arg
 }
 
 /// Adds the instance of `op` for profile number `P`.
-template <std::size_t P, template <unsigned, unsigned> typename Body, typename... Args>
+template <std::size_t P, template <unsigned, unsigned, unsigned> typename Body, typename... Args>
 void add(table& to, const operation<Args...>& op, const auto walk) {
   constexpr traversal how = profiles[P].*decltype(walk)::value;
-  to.emplace(&op, &submit<Body<how.pack_bytes, how.group_size>, how.group_size, Args...>);
+  to.emplace(&op, &submit<Body<how.pack_bytes, how.most_lanes, how.group_size>, how.group_size, Args...>);
 }
 
 template <traversal profile::* Walk>
@@ -47,9 +51,18 @@ table instances_of_profile() {
   table all;
   add<P, kernels::inspect_chunks>(all, inspect_chunks, walk<inspect_chunks.walk>{});
   add<P, kernels::inspect_total>(all, inspect_total, walk<inspect_total.walk>{});
+  add<P, kernels::unscale_chunks>(all, unscale_chunks, walk<unscale_chunks.walk>{});
+  add<P, kernels::inspect_pieces>(all, inspect_pieces, walk<inspect_pieces.walk>{});
+  add<P, kernels::inspect_tensors>(all, inspect_tensors, walk<inspect_tensors.walk>{});
+  add<P, kernels::inspect_groups>(all, inspect_groups, walk<inspect_groups.walk>{});
   add<P, kernels::convert_list>(all, convert_list, walk<convert_list.walk>{});
   add<P, kernels::clear_list>(all, clear_list, walk<clear_list.walk>{});
-  add<P, kernels::clip_coefficient>(all, clip_coefficient, walk<clip_coefficient.walk>{});
+  add<P, kernels::cast_list>(all, cast_list, walk<cast_list.walk>{});
+  add<P, kernels::clip_coefficients>(all, clip_coefficients, walk<clip_coefficients.walk>{});
+  add<P, kernels::clamp_list>(all, clamp_list, walk<clamp_list.walk>{});
+  add<P, kernels::update_scales>(all, update_scales, walk<update_scales.walk>{});
+  add<P, kernels::fake_quantize>(all, fake_quantize, walk<fake_quantize.walk>{});
+  add<P, kernels::straight_through>(all, straight_through, walk<straight_through.walk>{});
   add<P, kernels::self_test>(all, self_test, walk<self_test.walk>{});
   return all;
 }

@@ -25,7 +25,7 @@ using sycl::ext::oneapi::this_work_item::get_nd_item;
 // portable subset. Local memory is declared as words, because work_group_static wants a trivial type.
 constexpr std::string_view entry = R"(
 SYCLAMP_ENTRY({group_size}) {symbol}({parameters}) {{
-  using body = syclamp::kernels::{name}<{pack_bytes}, {group_size}>;
+  using body = syclamp::kernels::{name}<{pack_bytes}, {most_lanes}, {group_size}>;
   syclamp::entries::work_group_static<unsigned long long[(sizeof(body::shared) + 7) / 8]> memory;
   body::run(syclamp::entries::get_nd_item<1>(), reinterpret_cast<body::shared&>(memory), {arguments});
 }}
@@ -35,7 +35,7 @@ SYCLAMP_ENTRY({group_size}) {symbol}({parameters}) {{
 
 std::string symbol(const operation_base& op, const profile& tuning) {
   const traversal& walk = tuning.*op.walk;
-  return fmt::format("syclamp_{}_{}_{}", op.name, walk.pack_bytes, walk.group_size);
+  return fmt::format("syclamp_{}_{}_{}_{}", op.name, walk.pack_bytes, walk.most_lanes, walk.group_size);
 }
 
 std::string family_source(std::string_view family, const profile& tuning) {
@@ -50,8 +50,8 @@ std::string family_source(std::string_view family, const profile& tuning) {
     }
     const traversal& walk = tuning.*op->walk;
     text += fmt::format(fmt::runtime(entry), fmt::arg("symbol", symbol(*op, tuning)), fmt::arg("name", op->name),
-                        fmt::arg("pack_bytes", walk.pack_bytes), fmt::arg("group_size", walk.group_size),
-                        fmt::arg("parameters", fmt::join(parameters, ", ")),
+                        fmt::arg("pack_bytes", walk.pack_bytes), fmt::arg("most_lanes", walk.most_lanes),
+                        fmt::arg("group_size", walk.group_size), fmt::arg("parameters", fmt::join(parameters, ", ")),
                         fmt::arg("arguments", fmt::join(arguments, ", ")));
   }
   return text;

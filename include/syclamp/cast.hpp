@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From one number format to another: FP32, FP16, BF16 and FP8 in any direction, FP64 as input.
+#pragma once
+
+#include <cstdint>
+
+#include <syclamp/tensor_list.hpp>
+
+namespace syclamp {
+
+/// What a cast does with the digits that do not fit.
+enum class rounding : std::uint32_t {
+  to_nearest,  ///< ties to even
+  stochastic,  ///< up or down with the probability that makes the expectation exact: small updates are not lost
+};
+
+struct cast_options {
+  rounding how = rounding::to_nearest;
+
+  /// What is beyond the largest number, Inf included, becomes that number instead of Inf (E4M3: instead of NaN).
+  bool saturate = false;
+
+  /// Counts in device memory how many elements were beyond the largest number, whether they were saturated or not.
+  std::uint64_t* saturated = nullptr;
+
+  /// One factor a tensor, in device memory, by which elements are multiplied before they are rounded, or divided if
+  /// `divide`: scales of FP8 tensors (quantization.hpp). Null: none.
+  const float* scales = nullptr;
+  bool divide = false;
+
+  /// Stochastic rounding is a function of the seed, the step, the tensor's index in its list and the element's index in
+  /// its tensor: nothing else changes the result. `step` is in device memory; null means step 0.
+  std::uint64_t seed = 0;
+  const std::uint64_t* step = nullptr;
+};
+
+/// out = in, rounded to nearest even; values beyond the range become Inf (E4M3: NaN). Does not wait or allocate.
+/// \throws invalid_argument if the lists do not fit (see gradients.hpp)
+sycl::event cast(const tensor_list& in, const tensor_list& out);
+
+/// out = in, as the options say. Does not wait or allocate.
+/// \throws invalid_argument if the lists do not fit (see gradients.hpp)
+sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_options& options);
+
+}  // namespace syclamp

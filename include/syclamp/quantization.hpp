@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Scales for tensors in FP8 or INT8, and fake quantisation.
+///
+/// A quantised number is the number times the scale of its tensor, rounded to a small format. The scale follows the
+/// largest absolute values (amax) that the tensor had on the last steps, so that they just fit:
+///
+///     inspector look(tensors, detail::tensors);
+///     delayed_scaling scales(fp8_tensors);       // once
+///     cast(tensors, fp8_tensors, scales.quantize());  // each step: with the scales of the steps before
+///     look();
+///     scales.update(look);                       // for the next step
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <syclamp/cast.hpp>
+#include <syclamp/inspector.hpp>
+#include <syclamp/tensor_list.hpp>
+
+namespace syclamp {
+
+/// Scales of the tensors of a list, on the device, updated for all of them in one kernel.
+///
+///     scale = limit / amax · 2^-margin
+///
+/// with the limit of the format (E4M3 448, E5M2 57344, INT8 127). An amax of 0 keeps the scale; so does one that is Inf
+/// or NaN, which is forgotten then: it does not stay in the history. A scale beyond FP32 becomes the largest FP32.
+class delayed_scaling {
+ public:
+  struct settings {
+    std::uint32_t history = 1024;  ///< how many steps are remembered
+    int margin = 0;                ///< powers of two that are left free above amax
+    bool latest_only = false;      ///< amax is the latest one, not the largest of the history
+  };
+
+  /// The range of INT8, which is symmetric: -127 to 127.
+  static constexpr float int8_limit = 127.0f;
+
+  /// Scales for tensors whose types have a limit of their own: FP8, FP16.
+  explicit delayed_scaling(const tensor_list& quantized) : delayed_scaling(quantized, settings{}) {}
+  delayed_scaling(const tensor_list& quantized, const settings& how);
+
+  /// Scales for integers in [-limit, limit], one for each tensor of a list of any type; per channel, if the tensors of
+  /// the list are channels (`channels_of`).
+  delayed_scaling(const tensor_list& tensors, float limit, const settings& how);
+
+  /// Moves all scales, from an inspection of the tensors before they were quantised. Does not wait or allocate.
+  /// \param look  of a list with as many tensors, with `detail::tensors`
+  sycl::event update(const inspector& look) const;
+
+  /// Options of a cast to the small format, with saturation, and of one back.
+  cast_options quantize() const;
+  cast_options dequantize() const;
+
+  const float* device_scales() const;  ///< one a tensor; 1 at the beginning
+  std::vector<float> scales() const;   ///< waits
+  float limit(std::size_t tensor) const;
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+/// out = what an INT8 would keep of in: round(in · scale) in [-127, 127], divided by the scale; in the type of `out`.
+/// Ties to even; a NaN stays a NaN. Does not wait or allocate.
+/// \param scales  one a tensor, in device memory (`delayed_scaling::device_scales`)
+/// \throws invalid_argument if the lists do not fit (see gradients.hpp)
+sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const float* scales);
+
+/// The gradient of `fake_quantize` as if nothing had been rounded: that of the output where the input was in the range,
+/// else 0. Gradients may be scaled, and are as much so afterwards; `gradient_in` may be `gradient_out`.
+/// \throws invalid_argument if the lists do not fit (see gradients.hpp)
+sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gradient_out,
+                                   const tensor_list& gradient_in, const float* scales);
+
+/// A tensor as one tensor for each channel, for scales of their own. Channels are the outermost dimension, as those of
+/// a weight are in PyTorch: each is contiguous.
+/// \throws invalid_argument if the elements cannot be divided evenly
+std::vector<tensor> channels_of(const array_view& elements, std::uint64_t channels, const std::string& name = {});
+
+}  // namespace syclamp

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Gradients of which it is known that they are not scaled.
+#pragma once
+
+#include <utility>
+
+#include <syclamp/tensor_list.hpp>
+
+namespace syclamp {
+
+/// A list of FP32 gradients that have been unscaled. Clipping takes nothing else: to clip scaled gradients by mistake
+/// is the most common error in training with loss scaling, and here it does not compile.
+class unscaled_gradients {
+ public:
+  /// Gradients that never were scaled: the caller's word for it.
+  /// \throws invalid_argument if a tensor is not FP32
+  static unscaled_gradients never_scaled(tensor_list gradients);
+
+  const tensor_list& list() const { return list_; }
+
+  /// Of the operation that unscaled them.
+  const sycl::event& done() const { return done_; }
+
+ private:
+  friend struct unscaled_maker;  // the library's own operations
+  unscaled_gradients(tensor_list list, sycl::event done) : list_(std::move(list)), done_(std::move(done)) {}
+
+  tensor_list list_;
+  sycl::event done_;
+};
+
+}  // namespace syclamp

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syclamp/cast.hpp"
+
+#include "convert.hpp"
+#include "list_checks.hpp"
+
+namespace syclamp {
+
+using kernels::factor_kind;
+using kernels::factor_per;
+
+sycl::event cast(const tensor_list& in, const tensor_list& out) {
+  check_pair("cast", in, out);
+  return convert(in, out, {});
+}
+
+sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_options& options) {
+  check_pair("cast", in, out);
+  const auto kind = options.scales == nullptr ? factor_kind::one
+                    : options.divide          ? factor_kind::divide
+                                              : factor_kind::multiply;
+  sycl::queue& queue = in.on().queue();
+  if (options.saturated != nullptr) queue.memset(options.saturated, 0, sizeof *options.saturated);
+  if (options.how == rounding::to_nearest && !options.saturate && options.saturated == nullptr)
+    return convert(in, out, {.values = options.scales, .kind = kind, .per = factor_per::tensor});
+  const auto &from = in.prepared(), &to = out.prepared();
+  launch::kernel_library& library = in.on().kernels();
+  const auto groups = library.groups_for(launch::cast_list, from.chunks);
+  if (groups == 0) return {};
+  return library.submit(queue, launch::cast_list, groups, from.addresses, from.kinds, to.addresses, to.kinds,
+                        from.starts, from.tensors, options.scales, kind, factor_per::tensor, options.saturate,
+                        options.how == rounding::stochastic, options.seed, options.step, options.saturated);
+}
+
+}  // namespace syclamp

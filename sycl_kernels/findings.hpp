@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an inspection gathers, and how parts of it are put together: lanes, work-items, chunks, tensors.
+#pragma once
+
+#include "format.hpp"
+#include "layout.hpp"
+#include "pack.hpp"
+
+namespace syclamp::kernels {
+
+inline chunk_findings nothing_found() {
+  chunk_findings nothing{};
+  nothing.first_bad = no_bad_element;
+  return nothing;
+}
+
+inline chunk_findings merge(chunk_findings a, const chunk_findings& b) {
+  a.worst_bits = a.worst_bits > b.worst_bits ? a.worst_bits : b.worst_bits;
+  a.elements += b.elements;
+  a.infs += b.infs;
+  a.nans += b.nans;
+  a.zeros += b.zeros;
+  a.subnormals += b.subnormals;
+  a.first_bad = a.first_bad < b.first_bad ? a.first_bad : b.first_bad;
+  a.sum_of_squares += b.sum_of_squares;
+  a.sum_of_magnitudes += b.sum_of_magnitudes;
+  return a;
+}
+
+/// The bits of an FP32 without its sign as those of an FP64: exact, and ordered alike for all formats.
+inline std::uint64_t as_binary64(std::uint32_t magnitude) {
+  constexpr std::uint64_t rebias = binary64.bias() - binary32.bias();
+  const std::uint64_t wide = std::uint64_t{magnitude} << 29;
+  if (magnitude >= format<element_type::float32>::infinity) return wide | format<element_type::float64>::infinity;
+  if (magnitude >= format<element_type::float32>::smallest_normal) return wide + (rebias << 52);
+  if (magnitude == 0) return 0;
+  // A subnormal FP32 is a normal FP64: its highest bit becomes the hidden one.
+  const unsigned down = static_cast<unsigned>(__builtin_clz(magnitude)) - 8;
+  return ((wide << down) & ((std::uint64_t{1} << 52) - 1)) | (rebias + 1 - down) << 52;
+}
+
+/// The reverse, rounded to nearest; beyond the range of FP32, Inf.
+inline float as_float(std::uint64_t binary64_bits) { return widen<format<element_type::float64>>(binary64_bits); }
+
+/// What one work-item gathers, lane by lane, in the hot loop. Sums are formed over blocks of packs, and the blocks are
+/// added up: the error of a sum grows with the number of terms that enter one accumulator.
+template <typename Format, unsigned Lanes, bool Magnitudes>
+struct tally {
+  using bits = pack<typename Format::bits, Lanes>;
+  using words = pack<typename Format::word, Lanes>;
+  words worst = 0, zeros = 0, tiny = 0;  // `tiny`: zero or subnormal
+  pack<float, Lanes> squares = 0, magnitudes = 0, block_squares = 0, block_magnitudes = 0;
+  std::uint32_t filled = 0;  ///< lanes that were no elements, but counted as zeros
+
+  /// Counts the elements and returns them as FP32.
+  pack<float, Lanes> add(bits raw) {
+    const words magnitude = __builtin_convertvector(raw, words) & Format::magnitude;
+    worst = __builtin_elementwise_max(worst, magnitude);
+    zeros += ones<words>(magnitude == 0);
+    tiny += ones<words>(magnitude < Format::smallest_normal);
+    const pack<float, Lanes> value = Format::template widen<Lanes>(raw);
+    block_squares = __builtin_elementwise_fma(value, value, block_squares);
+    if constexpr (Magnitudes) block_magnitudes += __builtin_elementwise_abs(value);
+    return value;
+  }
+
+  void end_block() {
+    squares += block_squares;
+    block_squares = 0;
+    if constexpr (Magnitudes) {
+      magnitudes += block_magnitudes;
+      block_magnitudes = 0;
+    }
+  }
+
+  chunk_findings total() const {
+    chunk_findings found = nothing_found();
+    const auto largest = static_cast<typename Format::word>(__builtin_reduce_max(worst));
+    if constexpr (sizeof largest == 8) {
+      found.worst_bits = largest;
+    } else {
+      const float value = widen<Format>(static_cast<typename Format::bits>(largest));
+      found.worst_bits = as_binary64(__builtin_bit_cast(std::uint32_t, value));
+    }
+    found.zeros = sum_lanes<std::uint32_t, Lanes>(zeros) - filled;
+    found.subnormals = sum_lanes<std::uint32_t, Lanes>(tiny) - filled - found.zeros;
+    found.sum_of_squares = sum_lanes<float, Lanes>(squares);
+    if constexpr (Magnitudes) found.sum_of_magnitudes = sum_lanes<float, Lanes>(magnitudes);
+    return found;
+  }
+};
+
+/// A sum and what was lost when it was rounded, so that millions of chunks add up as exactly as a few.
+struct exact_sum {
+  float sum = 0, lost = 0;
+
+  void add(const exact_sum& other) {
+    const float total = sum + other.sum;
+    const float part = total - sum;
+    lost += other.lost + ((sum - (total - part)) + (other.sum - part));
+    sum = total;
+  }
+
+  float value() const {
+    const bool finite = (__builtin_bit_cast(std::uint32_t, sum) & 0x7f800000u) != 0x7f800000u;
+    return finite ? sum + lost : sum;  // what was lost from an infinite sum is a NaN
+  }
+};
+
+/// What was seen in some of the chunks or tensors.
+struct totals {
+  inspection seen;
+  exact_sum squares, magnitudes;
+};
+
+inline totals merge(totals a, const totals& b) {
+  a.seen.elements += b.seen.elements;
+  a.seen.infs += b.seen.infs;
+  a.seen.nans += b.seen.nans;
+  a.seen.zeros += b.seen.zeros;
+  a.seen.subnormals += b.seen.subnormals;
+  a.seen.worst_bits = a.seen.worst_bits > b.seen.worst_bits ? a.seen.worst_bits : b.seen.worst_bits;
+  const bool same_tensor = a.seen.first_bad_tensor == b.seen.first_bad_tensor;
+  if (b.seen.first_bad_tensor < a.seen.first_bad_tensor || (same_tensor && b.seen.first_bad < a.seen.first_bad)) {
+    a.seen.first_bad_tensor = b.seen.first_bad_tensor;
+    a.seen.first_bad = b.seen.first_bad;
+  }
+  a.squares.add(b.squares);
+  a.magnitudes.add(b.magnitudes);
+  return a;
+}
+
+inline totals total_of(const chunk_findings& found) {
+  totals one;
+  one.seen.elements = found.elements;
+  one.seen.infs = found.infs;
+  one.seen.nans = found.nans;
+  one.seen.zeros = found.zeros;
+  one.seen.subnormals = found.subnormals;
+  one.seen.worst_bits = found.worst_bits;
+  one.squares.sum = found.sum_of_squares;
+  one.magnitudes.sum = found.sum_of_magnitudes;
+  return one;
+}
+
+inline totals total_of(const inspection& seen) { return {seen, {seen.sum_of_squares, 0}, {seen.sum_of_magnitudes, 0}}; }
+
+/// The result, with what follows from the counts. `scale` may be null.
+inline inspection finished(const totals& all, const float* scale) {
+  constexpr std::uint32_t infinity = format<element_type::float32>::infinity;
+  inspection seen = all.seen;
+  seen.findings = (seen.infs != 0 ? found_inf : 0u) | (seen.nans != 0 ? found_nan : 0u);
+  seen.amax = as_float(seen.worst_bits);
+  seen.scale = scale != nullptr ? *scale : 1.0f;
+  seen.unscaled_amax = seen.amax / seen.scale;
+  // Finite gradients that unscaling would turn into Inf or NaN are an overflow, too (law 2).
+  const std::uint32_t unscaled = __builtin_bit_cast(std::uint32_t, seen.unscaled_amax) & 0x7fffffffu;
+  if (scale != nullptr && seen.findings == found_nothing && unscaled >= infinity) seen.findings = found_inf;
+  seen.sum_of_squares = all.squares.value();
+  seen.sum_of_magnitudes = all.magnitudes.value();
+  return seen;
+}
+
+}  // namespace syclamp::kernels

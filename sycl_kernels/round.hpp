@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounding from one binary format to a smaller one, in integer arithmetic: the same for every pair of formats, on every
+// device, to nearest or at random.
+#pragma once
+
+#include <cstdint>
+
+#include "pack.hpp"
+
+namespace syclamp::kernels {
+
+/// How many bits the exponent and the fraction of a format have.
+struct fields {
+  unsigned exponent, fraction;
+  constexpr unsigned bias() const { return (1u << (exponent - 1)) - 1; }
+};
+
+inline constexpr fields binary64{11, 52}, binary32{8, 23}, binary16{5, 10}, brain16{8, 7}, e4m3{4, 3}, e5m2{5, 2};
+
+/// To nearest, ties to even.
+struct to_nearest {
+  /// What is added to a significand of which the last `dropped` bits are cut off afterwards.
+  template <typename Words>
+  Words operator()(Words significand, Words dropped) const {
+    const Words one = 1;
+    return (one << (dropped - one)) - one + (significand >> dropped & one);
+  }
+};
+
+/// Upwards with the probability of the part that is cut off: the expectation of the result is the number itself.
+template <typename Words>
+struct at_random {
+  Words bits;  ///< uniformly distributed
+
+  Words operator()(Words, Words dropped) const {
+    const Words one = 1;
+    return bits & ((one << dropped) - one);
+  }
+};
+
+/// The pattern of a number without its sign in the format `To`, from its pattern in the format `From`. What is too
+/// large, and Inf and NaN, become a pattern above that of the largest number.
+template <fields From, fields To, typename Words, typename Addend>
+inline Words rounded(Words magnitude, Addend addend) {
+  // The exponent, as `From` writes it, of the smallest normal number of `To`.
+  constexpr unsigned lowest = 1 + From.bias() - To.bias();
+  constexpr unsigned word_bits = From.exponent + From.fraction + 1;
+  const Words one = 1, hidden = one << From.fraction, field = magnitude >> From.fraction;
+  const Words exponent = __builtin_elementwise_max(field, one);
+  Words significand = (magnitude & (hidden - one)) | (field == 0 ? Words(0) : hidden);
+  // Below `lowest` numbers have the spacing of the smallest normal one, so more bits are cut off: at most so many that
+  // the sum still fits into a word.
+  const Words below = lowest > exponent ? lowest - exponent : Words(0);
+  const Words wanted = below + (From.fraction - To.fraction), most = word_bits - 1;
+  const Words dropped = __builtin_elementwise_min(wanted, most);
+  significand >>= __builtin_elementwise_min(wanted - dropped, most);
+  const Words steps = (significand + addend(significand, dropped)) >> dropped;
+  // In steps of that spacing the pattern counts on: a carry out of the fraction is a step of the exponent.
+  return steps + ((__builtin_elementwise_max(exponent, Words(lowest)) - lowest) << To.fraction);
+}
+
+}  // namespace syclamp::kernels
