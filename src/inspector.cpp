@@ -57,6 +57,7 @@ struct inspector::state {
     if (level != detail::list) details.emplace(list, level);
     list.on().kernels().prepare(details ? static_cast<const launch::operation_base&>(launch::inspect_pieces)
                                         : launch::inspect_chunks);
+    if (level == detail::histogram) list.on().kernels().prepare(launch::count_exponents);
   }
 
   sycl::event add_up(const float* scale) const {
@@ -69,10 +70,10 @@ struct inspector::state {
     const auto& table = list.prepared();
     launch::kernel_library& library = list.on().kernels();
     sycl::queue& queue = list.on().queue();
-    if (details->histogram) queue.memset(details->histogram.get(), 0, sizeof(exponent_histogram));
+    if (details->histogram) count_exponents();
     if (const auto groups = library.groups_for(launch::inspect_pieces, table.chunks); groups != 0)
       library.submit(queue, launch::inspect_pieces, groups, table.addresses, table.starts, table.kinds, table.tensors,
-                     findings.get(), details->histogram.get());
+                     findings.get());
     if (const auto groups = library.groups_for(launch::inspect_tensors, table.tensors); groups != 0)
       library.submit(queue, launch::inspect_tensors, groups, findings.get(), table.addresses, table.starts, table.kinds,
                      table.tensors, scale, details->of_tensors.get());
@@ -80,6 +81,15 @@ struct inspector::state {
     return library.submit(queue, launch::inspect_groups, groups, details->of_tensors.get(), table.tensors,
                           details->members.get(), details->group_starts.get(), details->groups, scale,
                           details->of_groups.get(), result.get(), sticky);
+  }
+
+  void count_exponents() const {
+    const auto& table = list.prepared();
+    launch::kernel_library& library = list.on().kernels();
+    list.on().queue().memset(details->histogram.get(), 0, sizeof(exponent_histogram));
+    if (const auto groups = library.groups_for(launch::count_exponents, table.chunks); groups != 0)
+      library.submit(list.on().queue(), launch::count_exponents, groups, table.addresses, table.starts, table.kinds,
+                     table.tensors, details->histogram.get());
   }
 
   template <typename T>

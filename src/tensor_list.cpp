@@ -71,6 +71,9 @@ struct tensor_list::state {
       types |= type_bit(one.elements.type());
     }
     starts.push_back(place);
+    if (place > kernels::most_elements)
+      throw invalid_argument(
+          fmt::format("{} elements are more than a list can hold ({})", elements, kernels::most_elements));
 
     sycl::queue& queue = on.queue();
     device_addresses = allocate_on_device<std::uint64_t>(queue, count);

@@ -19,48 +19,54 @@ template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct cast_list {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const std::uint64_t* in_addresses,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* in_addresses,
                                          const std::uint32_t* in_kinds, const std::uint64_t* out_addresses,
                                          const std::uint32_t* out_kinds, const std::uint64_t* starts,
                                          std::uint32_t tensors, const float* factors, factor_kind kind, factor_per per,
                                          bool saturate, bool stochastic, std::uint64_t seed, const std::uint64_t* step,
                                          std::uint64_t* saturated) {
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
-    const chunk_range mine = chunks_of_group(item, chunks_of(starts[tensors]));
-    for (std::uint64_t chunk = mine.begin; chunk < mine.end; ++chunk) {
+    for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
+      const stream in{piece.address(), piece.type()};
+      const stream out{out_addresses[piece.tensor()], tensor_kind::type(out_kinds[piece.tensor()])};
+      const factor_pair factor(factors, kind, per, 1, piece);
+      const random_stream noise(seed, step != nullptr ? *step : 0, piece.tensor());
+      const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
       words over = 0;  // in each lane
-      for (segment piece(table, chunk); piece.exists(); piece.next()) {
-        const stream in{piece.address(), piece.type()};
-        const stream out{out_addresses[piece.tensor()], tensor_kind::type(out_kinds[piece.tensor()])};
-        if (!out.exists()) continue;
-        const factor_pair factor(factors, kind, per, 1, piece);
-        const random_stream noise(seed, step != nullptr ? *step : 0, piece.tensor());
-        const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
+      if (out.exists())
         for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
           const pack<float, lanes> x = factor(in.load<lanes>(place));
           words random = 0;
           if (stochastic) random = noise.words<lanes>(place.first);
-          with_format(out.type, [&](auto format) __attribute__((always_inline)) {
-            using number = decltype(format);
-            if constexpr (requires { number::overflow; }) {
-              words pattern = stochastic ? round_to<number>(__builtin_bit_cast(words, x), at_random<words>{random})
-                                         : __builtin_convertvector(number::template narrow<lanes>(x), words);
-              over += bound<number>(pattern, __builtin_bit_cast(words, x), saturate);
-              place.write(reinterpret_cast<typename number::bits*>(out.address),
-                          __builtin_convertvector(pattern, pack<typename number::bits, lanes>));
-            } else {  // FP32: nothing to round
-              typed_stream<number>{out.address}.template store<lanes>(place, x);
-            }
-          });
+          over += store(out, place, x, random, saturate, stochastic);
         });
-      }
-      if (saturated != nullptr) add_to_count(saturated, sum_lanes<std::uint32_t, lanes>(over));
-    }
+      if (saturated != nullptr) add_in_device(saturated, sum_lanes<std::uint32_t, lanes>(over));
+    });
   }
 
  private:
   static constexpr unsigned lanes = MostLanes;
   using words = pack<std::uint32_t, lanes>;
+
+  /// Rounds, writes, and returns ones where a number was beyond the largest.
+  template <typename Place>
+  [[gnu::always_inline]] static words store(const stream& out, const Place& place, pack<float, lanes> x, words random,
+                                            bool saturate, bool stochastic) {
+    words over = 0;
+    with_format(out.type, [&](auto format) __attribute__((always_inline)) {
+      using number = decltype(format);
+      if constexpr (requires { number::overflow; }) {
+        words pattern = stochastic ? round_to<number>(__builtin_bit_cast(words, x), at_random<words>{random})
+                                   : __builtin_convertvector(number::template narrow<lanes>(x), words);
+        over = bound<number>(pattern, __builtin_bit_cast(words, x), saturate);
+        place.write(reinterpret_cast<typename number::bits*>(out.address),
+                    __builtin_convertvector(pattern, pack<typename number::bits, lanes>));
+      } else {  // FP32: nothing to round
+        typed_stream<number>{out.address}.template store<lanes>(place, x);
+      }
+    });
+    return over;
+  }
 
   /// Ones where a number was beyond the largest one of the format; if `saturate`, it becomes that.
   template <typename Out>

@@ -15,10 +15,10 @@ template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct clip_coefficients {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const inspection* seen, std::uint32_t count,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t count,
                                          norm_kind kind, const float* scale, const float* max_norm,
                                          clip_result* results) {
-    const std::uint64_t i = item.get_global_id(0);
+    const std::uint64_t i = item.global_id<GroupSize>();
     if (i >= count) return;
     const float scaled = kind == norm_kind::l2   ? __builtin_elementwise_sqrt(seen[i].sum_of_squares)
                          : kind == norm_kind::l1 ? seen[i].sum_of_magnitudes
@@ -36,23 +36,21 @@ template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct clamp_list {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const std::uint64_t* addresses,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          const float* limit) {
     constexpr unsigned lanes = MostLanes;
     const pack<float, lanes> highest = *limit, lowest = -*limit;
     const tensor_table table{addresses, starts, kinds, tensors};
-    const chunk_range mine = chunks_of_group(item, chunks_of(starts[tensors]));
-    for (std::uint64_t chunk = mine.begin; chunk < mine.end; ++chunk)
-      for (segment piece(table, chunk); piece.exists(); piece.next()) {
-        const typed_stream<format<element_type::float32>> data{piece.address()};
-        const bool aligned = piece.is_aligned(lanes * sizeof(float));
-        for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
-          const pack<float, lanes> x = data.load<lanes>(place);
-          // By comparisons, which a NaN survives; minimum and maximum would hide it.
-          data.store<lanes>(place, x > highest ? highest : x < lowest ? lowest : x);
-        });
-      }
+    for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
+      const typed_stream<format<element_type::float32>> data{piece.address()};
+      const bool aligned = piece.is_aligned(lanes * sizeof(float));
+      for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
+        const pack<float, lanes> x = data.load<lanes>(place);
+        // By comparisons, which a NaN survives; minimum and maximum would hide it.
+        data.store<lanes>(place, x > highest ? highest : x < lowest ? lowest : x);
+      });
+    });
   }
 };
 

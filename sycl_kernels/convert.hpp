@@ -20,7 +20,7 @@ template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct convert_list {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const std::uint64_t* in_addresses,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* in_addresses,
                                          const std::uint32_t* in_kinds, const std::uint64_t* out_addresses,
                                          const std::uint32_t* out_kinds, const std::uint64_t* starts,
                                          std::uint32_t tensors, const float* factors, factor_kind kind, factor_per per,
@@ -28,25 +28,23 @@ struct convert_list {
     constexpr unsigned lanes = MostLanes;
     if (skip_if_bad != nullptr && skip_if_bad->findings != found_nothing) return;
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
-    const chunk_range mine = chunks_of_group(item, chunks_of(starts[tensors]));
-    for (std::uint64_t chunk = mine.begin; chunk < mine.end; ++chunk)
-      for (segment piece(table, chunk); piece.exists(); piece.next()) {
-        const stream in{piece.address(), piece.type()};
-        const stream out{out_addresses[piece.tensor()], tensor_kind::type(out_kinds[piece.tensor()])};
-        if (!out.exists()) continue;
-        const factor_pair factor(factors, kind, per, stride, piece);
-        const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
+    for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
+      const stream in{piece.address(), piece.type()};
+      const stream out{out_addresses[piece.tensor()], tensor_kind::type(out_kinds[piece.tensor()])};
+      const factor_pair factor(factors, kind, per, stride, piece);
+      const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
+      if (out.exists())
         with_streams(in, out, [&](auto from, auto to) __attribute__((always_inline)) {
           convert_piece<lanes>(item, piece, from, to, aligned, factor, kind, accumulate);
         });
-      }
+    });
   }
 
  private:
   /// What is the same for all packs is asked outside the loop if the types are known, so that the loop has no branches
   /// (twice the speed on a CPU), and inside if they are not, so that there is one loop to compile instead of three.
   template <unsigned Lanes, typename In, typename Out>
-  [[gnu::always_inline]] static void convert_piece(sycl::nd_item<1> item, const segment& piece, const In& in,
+  [[gnu::always_inline]] static void convert_piece(const work_item& item, const segment& piece, const In& in,
                                                    const Out& out, bool aligned, const factor_pair& factor,
                                                    factor_kind kind, bool accumulate) {
     const auto each = [&](auto action) __attribute__((always_inline)) {
@@ -77,23 +75,22 @@ template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct clear_list {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const std::uint64_t* addresses,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          const inspection* only_if_bad) {
     constexpr unsigned lanes = MostLanes;
     if (only_if_bad != nullptr && only_if_bad->findings == found_nothing) return;
     const tensor_table table{addresses, starts, kinds, tensors};
-    const chunk_range mine = chunks_of_group(item, chunks_of(starts[tensors]));
-    for (std::uint64_t chunk = mine.begin; chunk < mine.end; ++chunk)
-      for (segment piece(table, chunk); piece.exists(); piece.next())
-        with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
-          using bits = typename decltype(format)::bits;
-          const stream out{piece.address(), piece.type()};
-          for_each_pack<lanes, GroupSize>(item, piece, out.is_aligned(lanes),
-                                          [&](auto place) __attribute__((always_inline)) {
-                                            place.write(reinterpret_cast<bits*>(out.address), pack<bits, lanes>(0));
-                                          });
+    for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
+      with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
+        using bits = typename decltype(format)::bits;
+        auto* target = reinterpret_cast<bits*>(piece.address());
+        const bool aligned = piece.is_aligned(lanes * sizeof(bits));
+        for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
+          place.write(target, pack<bits, lanes>(0));
         });
+      });
+    });
   }
 };
 

@@ -42,13 +42,42 @@ inline std::uint64_t as_binary64(std::uint32_t magnitude) {
 /// The reverse, rounded to nearest; beyond the range of FP32, Inf.
 inline float as_float(std::uint64_t binary64_bits) { return widen<format<element_type::float64>>(binary64_bits); }
 
+/// In each lane, how many elements were zero, and how many were tiny: zero or subnormal. Never more than 65 535.
+template <typename Word, unsigned Lanes>
+struct lane_counts {
+  using words = pack<Word, Lanes>;
+  words zero_words = 0, tiny_words = 0;
+
+  void add(words is_zero, words is_tiny) {
+    zero_words += is_zero;
+    tiny_words += is_tiny;
+  }
+  std::uint32_t zeros() const { return sum_lanes<std::uint32_t, Lanes>(zero_words); }
+  std::uint32_t tiny() const { return sum_lanes<std::uint32_t, Lanes>(tiny_words); }
+};
+
+/// Words that are large enough hold both, to save registers.
+template <typename Word, unsigned Lanes>
+  requires(sizeof(Word) >= 4)
+struct lane_counts<Word, Lanes> {
+  using words = pack<Word, Lanes>;
+  using counts = pack<std::uint32_t, Lanes>;
+  counts both = 0;
+
+  void add(words is_zero, words is_tiny) { both += __builtin_convertvector(is_tiny + (is_zero << 16), counts); }
+  std::uint32_t zeros() const { return sum_lanes<std::uint32_t, Lanes>(both >> 16); }
+  std::uint32_t tiny() const { return sum_lanes<std::uint32_t, Lanes>(both & 0xffff); }
+};
+
 /// What one work-item gathers, lane by lane, in the hot loop. Sums are formed over blocks of packs, and the blocks are
-/// added up: the error of a sum grows with the number of terms that enter one accumulator.
-template <typename Format, unsigned Lanes, bool Magnitudes>
+/// added up: the error of a sum grows with the number of terms that enter one accumulator. If a work-item has no more
+/// than a block of a chunk (`Blocks` is false), there is one sum, which saves registers.
+template <typename Format, unsigned Lanes, bool Blocks, bool Magnitudes>
 struct tally {
   using bits = pack<typename Format::bits, Lanes>;
   using words = pack<typename Format::word, Lanes>;
-  words worst = 0, zeros = 0, tiny = 0;  // `tiny`: zero or subnormal
+  words worst = 0;
+  lane_counts<typename Format::word, Lanes> counts;
   pack<float, Lanes> squares = 0, magnitudes = 0, block_squares = 0, block_magnitudes = 0;
   std::uint32_t filled = 0;  ///< lanes that were no elements, but counted as zeros
 
@@ -56,8 +85,7 @@ struct tally {
   pack<float, Lanes> add(bits raw) {
     const words magnitude = __builtin_convertvector(raw, words) & Format::magnitude;
     worst = __builtin_elementwise_max(worst, magnitude);
-    zeros += ones<words>(magnitude == 0);
-    tiny += ones<words>(magnitude < Format::smallest_normal);
+    counts.add(ones<words>(magnitude == 0), ones<words>(magnitude < Format::smallest_normal));
     const pack<float, Lanes> value = Format::template widen<Lanes>(raw);
     block_squares = __builtin_elementwise_fma(value, value, block_squares);
     if constexpr (Magnitudes) block_magnitudes += __builtin_elementwise_abs(value);
@@ -65,11 +93,13 @@ struct tally {
   }
 
   void end_block() {
-    squares += block_squares;
-    block_squares = 0;
-    if constexpr (Magnitudes) {
-      magnitudes += block_magnitudes;
-      block_magnitudes = 0;
+    if constexpr (Blocks) {
+      squares += block_squares;
+      block_squares = 0;
+      if constexpr (Magnitudes) {
+        magnitudes += block_magnitudes;
+        block_magnitudes = 0;
+      }
     }
   }
 
@@ -82,10 +112,10 @@ struct tally {
       const float value = widen<Format>(static_cast<typename Format::bits>(largest));
       found.worst_bits = as_binary64(__builtin_bit_cast(std::uint32_t, value));
     }
-    found.zeros = sum_lanes<std::uint32_t, Lanes>(zeros) - filled;
-    found.subnormals = sum_lanes<std::uint32_t, Lanes>(tiny) - filled - found.zeros;
-    found.sum_of_squares = sum_lanes<float, Lanes>(squares);
-    if constexpr (Magnitudes) found.sum_of_magnitudes = sum_lanes<float, Lanes>(magnitudes);
+    found.zeros = counts.zeros() - filled;
+    found.subnormals = counts.tiny() - filled - found.zeros;
+    found.sum_of_squares = sum_lanes<float, Lanes>(Blocks ? squares : block_squares);
+    if constexpr (Magnitudes) found.sum_of_magnitudes = sum_lanes<float, Lanes>(Blocks ? magnitudes : block_magnitudes);
     return found;
   }
 };
@@ -101,9 +131,12 @@ struct exact_sum {
     sum = total;
   }
 
+  /// What was lost from an infinite sum is a NaN and does not count. Of all NaNs there is one, whatever the order in
+  /// which others met.
   float value() const {
-    const bool finite = (__builtin_bit_cast(std::uint32_t, sum) & 0x7f800000u) != 0x7f800000u;
-    return finite ? sum + lost : sum;  // what was lost from an infinite sum is a NaN
+    const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, sum) & 0x7fffffffu;
+    const float infinite = magnitude > 0x7f800000u ? __builtin_bit_cast(float, 0x7fc00000u) : sum;
+    return magnitude < 0x7f800000u ? sum + lost : infinite;
   }
 };
 

@@ -21,7 +21,7 @@ struct format;
 template <typename Format, typename Words, typename Addend>
 inline Words round_to(Words raw, Addend addend) {
   const Words magnitude = raw & 0x7fffffffu;
-  const Words pattern = rounded<binary32, Format::shape>(magnitude, addend);
+  const Words pattern = rounded<Format::shape>(magnitude, addend);
   const Words bounded = pattern > Format::largest ? Words(Format::overflow) : pattern;
   const Words sign = raw >> 31 << (Format::shape.exponent + Format::shape.fraction);
   return (magnitude > 0x7f800000u ? Words(Format::quiet_nan) : bounded) | sign;
@@ -95,15 +95,27 @@ struct format<element_type::float64> {
   static constexpr word magnitude = ~word{0} >> 1, infinity = word{0x7ff} << 52, largest = infinity - 1;
   static constexpr word smallest_normal = word{1} << 52;
 
-  /// To nearest FP32: by integers, so that it needs no device with FP64.
+  /// To the nearest FP32, ties to even. By integers, so that it needs no device with FP64, and by 32-bit ones: a
+  /// significand of 1 + 31 bits, the last of which tells whether anything follows, is all that rounding needs to know.
   template <unsigned Lanes>
   static pack<float, Lanes> widen(pack<bits, Lanes> x) {
-    using words = pack<std::uint64_t, Lanes>;
-    constexpr word infinity32 = format<element_type::float32>::infinity;
-    const words size = x & magnitude;
-    const words pattern = __builtin_elementwise_min(rounded<binary64, binary32>(size, to_nearest{}), words(infinity32));
-    const words value = (size > infinity ? words(infinity32 | 1u << 22) : pattern) | x >> 63 << 31;
-    return __builtin_bit_cast(pack<float, Lanes>, __builtin_convertvector(value, pack<std::uint32_t, Lanes>));
+    using words = pack<std::uint32_t, Lanes>;
+    constexpr std::uint32_t lowest = 1 + binary64.bias() - binary32.bias();  // exponent of the smallest normal FP32
+    const words high = __builtin_convertvector(x >> 32, words), low = __builtin_convertvector(x, words), one = 1;
+    const words exponent = high >> 20 & 0x7ffu;
+    words significand = 0x80000000u | (high & 0xfffffu) << 11 | low >> 21 | ones<words>((low & 0x1fffffu) != 0);
+    const words wanted = 8 + (lowest > exponent ? lowest - exponent : words(0));
+    const words dropped = __builtin_elementwise_min(wanted, words(31));
+    const words before = __builtin_elementwise_min(wanted - dropped, words(31));
+    significand = significand >> before | ones<words>((significand & ((one << before) - one)) != 0);
+    const words steps = significand >> dropped, rest = significand & ((one << dropped) - one);
+    const words half = one << (dropped - one);
+    const words up = ones<words>(rest > half) | (ones<words>(rest == half) & steps);
+    const words field =
+        __builtin_elementwise_min(__builtin_elementwise_max(exponent, words(lowest)) - lowest, words(254));
+    const words pattern = __builtin_elementwise_min(steps + (up & one) + (field << 23), words(0x7f800000u));
+    const words is_nan = ones<words>(exponent == 0x7ffu) & ones<words>((significand & 0x7fffffffu) != 0);
+    return __builtin_bit_cast(pack<float, Lanes>, pattern | is_nan << 22 | (high & 0x80000000u));
   }
 };
 

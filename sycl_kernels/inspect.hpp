@@ -27,14 +27,20 @@ constexpr unsigned inspected_lanes() {
   return fit < most ? fit : most;
 }
 
+/// Packs that one work-item adds up before it starts a new sum.
+inline constexpr std::uint32_t packs_per_block = 64;
+
+template <typename Format, unsigned Lanes, unsigned GroupSize, bool Magnitudes>
+using tally_for = tally<Format, Lanes, (chunk_elements / Lanes / GroupSize > packs_per_block), Magnitudes>;
+
 /// The rare second look at a piece: how many are bad in which way, and where the first one is.
 template <unsigned GroupSize>
-[[gnu::always_inline]] inline chunk_findings census(sycl::nd_item<1> item, const segment& piece) {
+[[gnu::always_inline]] inline chunk_findings census(const work_item& item, const segment& piece) {
   chunk_findings found = nothing_found();
   with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
     using number = decltype(format);
     const auto* elements = piece.data<number>();
-    for (auto i = static_cast<std::uint32_t>(item.get_local_id(0)); i < piece.count(); i += GroupSize) {
+    for (std::uint32_t i = item.id; i < piece.count(); i += GroupSize) {
       const auto magnitude = static_cast<typename number::word>(elements[i] & number::magnitude);
       const bool is_bad = magnitude > number::largest, is_inf = magnitude == number::infinity;
       found.infs += is_bad && is_inf;
@@ -45,6 +51,24 @@ template <unsigned GroupSize>
   return found;
 }
 
+/// Makes a record of what the work-items of a group have put into `shared`. If anything is bad, `second_look` tells
+/// more.
+template <unsigned GroupSize, typename SecondLook>
+[[gnu::always_inline]] inline void report(const work_item& item, chunk_findings* shared, chunk_findings& record,
+                                          SecondLook second_look) {
+  const chunk_findings all = reduce_over_group<GroupSize>(item, shared);
+  if (item.id == 0) record = all;
+  if (all.worst_bits >= format<element_type::float64>::infinity) {
+    shared[item.id] = second_look();
+    const chunk_findings bad = reduce_over_group<GroupSize>(item, shared);
+    if (item.id == 0) {
+      record.infs = bad.infs;
+      record.nans = bad.nans;
+      record.first_bad = bad.first_bad;
+    }
+  }
+}
+
 /// What an inspection does with the elements besides counting them: nothing.
 struct only_looking {
   bool also_aligned(const segment&, unsigned) const { return true; }
@@ -53,19 +77,20 @@ struct only_looking {
 };
 
 /// Adds a piece to a tally, and does what else `effect` says.
-template <unsigned GroupSize, typename Format, unsigned Lanes, bool Magnitudes, typename Effect>
-[[gnu::always_inline]] inline void add_piece(sycl::nd_item<1> item, const segment& piece,
-                                             tally<Format, Lanes, Magnitudes>& seen, const Effect& effect) {
+template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool Magnitudes, typename Effect>
+[[gnu::always_inline]] inline void add_piece(const work_item& item, const segment& piece,
+                                             tally<Format, Lanes, Blocks, Magnitudes>& seen, const Effect& effect) {
   const auto* elements = piece.array<Format>();
   const std::uint64_t begin = piece.first_element();
   const std::uint32_t packs = piece.count() / Lanes, rest = piece.count() % Lanes;
   const std::uint32_t first = first_pack<GroupSize, Lanes>(item, piece);
   const auto whole_packs = [&]<bool Aligned>(std::bool_constant<Aligned>) __attribute__((always_inline)) {
-    constexpr std::uint32_t block = 64 * GroupSize;
-    for (std::uint32_t start = 0; start < packs; start += block) {
-      const std::uint32_t end = start + block < packs ? start + block : packs;
-      for (std::uint32_t i = start + first; i < end; i += GroupSize) {  // the hot loop
-        const whole_pack<Lanes, Aligned> place{begin + std::uint64_t{i} * Lanes};
+    constexpr std::uint32_t block = Blocks ? packs_per_block * GroupSize : chunk_elements;
+    for (std::uint32_t start = first; start < packs; start += block) {
+      const std::uint32_t end = Blocks && start + block < packs ? start + block : packs;
+#pragma unroll(GroupSize > 1 ? 1 : 2)
+      for (std::uint32_t i = start; i < end; i += GroupSize) {  // the hot loop
+        const whole_pack<Lanes, Aligned> place{begin + i * Lanes};
         effect.template operator()<Lanes>(piece, place, seen.add(place.read(elements)));
       }
       seen.end_block();
@@ -93,46 +118,42 @@ struct chunk_walk {
   };
 
   template <typename Effect>
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared& local, const tensor_table& table,
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const tensor_table& table,
                                          chunk_findings* findings, const Effect& effect) {
-    const chunk_range mine = chunks_of_group(item, chunks_of(table.starts[table.tensors]));
-    for (std::uint64_t chunk = mine.begin; chunk < mine.end; ++chunk) {
-      chunk_findings all = reduce_over_group<GroupSize>(item, local.findings, gather(item, table, chunk, effect));
-      if (all.worst_bits >= format<element_type::float64>::infinity) {
+    const chunk_range mine = chunks_of_group(item, table);
+    for (std::uint32_t chunk = mine.begin; chunk < mine.end; ++chunk) {
+      gather(item, local.findings[item.id], table, chunk, effect);
+      report<GroupSize>(item, local.findings, findings[chunk], [&]() __attribute__((always_inline)) {
         chunk_findings bad = nothing_found();
         for (segment piece(table, chunk); piece.exists(); piece.next())
           bad = merge(bad, census<GroupSize>(item, piece));
-        bad = reduce_over_group<GroupSize>(item, local.findings, bad);
-        all.infs = bad.infs;
-        all.nans = bad.nans;
-        all.first_bad = bad.first_bad;
-      }
-      if (item.get_local_id(0) == 0) findings[chunk] = all;
+        return bad;
+      });
     }
   }
 
  private:
+  /// What is found is put together in local memory: in registers it would be in the way of the hot loop.
   template <typename Effect>
-  [[gnu::always_inline]] static chunk_findings gather(sycl::nd_item<1> item, const tensor_table& table,
-                                                      std::uint64_t chunk, const Effect& effect) {
-    chunk_findings found = nothing_found();
+  [[gnu::always_inline]] static void gather(const work_item& item, chunk_findings& found, const tensor_table& table,
+                                            std::uint32_t chunk, const Effect& effect) {
+    found = nothing_found();
     for (segment piece(table, chunk); piece.exists();)
       with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
-        found = merge(found, gather_type<decltype(format)>(item, piece, effect));
+        found = merge(gather_type<decltype(format)>(item, piece, effect), found);
       });
-    return found;
   }
 
   /// Pieces of one type that follow each other, in the same accumulators: thousands of small tensors cost no more than
   /// one.
   template <typename Format, typename Effect>
-  [[gnu::always_inline]] static chunk_findings gather_type(sycl::nd_item<1> item, segment& piece,
+  [[gnu::always_inline]] static chunk_findings gather_type(const work_item& item, segment& piece,
                                                            const Effect& effect) {
     constexpr unsigned lanes = inspected_lanes<Format, PackBytes, MostLanes>();
     static_assert(chunk_elements / lanes / GroupSize + chunk_elements / tensor_alignment <= 0xffff,
                   "16-bit lanes must be able to count their elements");
     const element_type type = piece.type();
-    tally<Format, lanes, false> seen;
+    tally_for<Format, lanes, GroupSize, false> seen;
     std::uint32_t elements = 0;
     do {
       add_piece<GroupSize>(item, piece, seen, effect);
@@ -140,7 +161,7 @@ struct chunk_walk {
       piece.next();
     } while (piece.exists() && piece.type() == type);
     chunk_findings found = seen.total();
-    found.elements = item.get_local_id(0) == 0 ? elements : 0;
+    found.elements = item.id == 0 ? elements : 0;
     return found;
   }
 };
@@ -150,7 +171,7 @@ struct inspect_chunks {
   using walk = chunk_walk<PackBytes, MostLanes, GroupSize>;
   using shared = typename walk::shared;
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared& local, const std::uint64_t* addresses,
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          chunk_findings* findings) {
     walk::run(item, local, {addresses, starts, kinds, tensors}, findings, only_looking{});
@@ -163,25 +184,25 @@ struct inspect_total {
     totals all[GroupSize];
   };
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared& local, const chunk_findings* findings,
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_findings* findings,
                                          const std::uint64_t* starts, std::uint32_t tensors, const float* scale,
                                          inspection* result, std::uint32_t* sticky) {
-    const std::uint64_t chunks = chunks_of(starts[tensors]);
+    const std::uint32_t chunks = chunks_of(starts[tensors]);
     totals mine;
-    for (std::uint64_t chunk = item.get_local_id(0); chunk < chunks; chunk += GroupSize) {
+    for (std::uint32_t chunk = item.id; chunk < chunks; chunk += GroupSize) {
       totals one = total_of(findings[chunk]);
       if (findings[chunk].first_bad != no_bad_element)
-        one.seen.first_bad = chunk * chunk_elements + findings[chunk].first_bad;  // among all tensors
+        one.seen.first_bad = std::uint64_t{chunk} * chunk_elements + findings[chunk].first_bad;  // among all tensors
       mine = merge(mine, one);
     }
     totals all = reduce_over_group<GroupSize>(item, local.all, mine);
-    if (item.get_local_id(0) != 0) return;
+    if (item.id != 0) return;
     if (all.seen.first_bad != no_element) {
       all.seen.first_bad_tensor = tensor_at(starts, tensors, all.seen.first_bad);
       all.seen.first_bad -= starts[all.seen.first_bad_tensor];
     }
     *result = finished(all, scale);
-    if (sticky != nullptr) global_word(*sticky).fetch_or(result->findings);
+    if (sticky != nullptr) or_in_device(sticky, result->findings);
   }
 };
 

@@ -16,8 +16,11 @@ namespace syclamp::kernels {
 /// compute units there are. Small enough that a chunk that turns out bad is still in cache when it is read again.
 inline constexpr std::uint32_t chunk_elements = 65536;
 
-constexpr std::uint64_t chunks_of(std::uint64_t elements) {
-  return elements / chunk_elements + (elements % chunk_elements != 0);
+/// Most elements of a list, so that chunks can be counted in 32 bits: 64-bit divisions are slow on GPUs.
+inline constexpr std::uint64_t most_elements = std::uint64_t{chunk_elements} << 31;
+
+constexpr std::uint32_t chunks_of(std::uint64_t elements) {
+  return static_cast<std::uint32_t>((elements + chunk_elements - 1) / chunk_elements);
 }
 
 // The table of a tensor list. All tensors lie one after the other in one space of elements, each beginning at a

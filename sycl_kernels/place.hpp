@@ -119,7 +119,7 @@ template <typename Action>
 
 /// Calls `action(place)` for each pack of a piece that this work-item takes.
 template <unsigned Lanes, unsigned GroupSize, typename Action>
-[[gnu::always_inline]] inline void for_each_pack(sycl::nd_item<1> item, const segment& piece, bool aligned,
+[[gnu::always_inline]] inline void for_each_pack(const work_item& item, const segment& piece, bool aligned,
                                                  Action action) {
   const std::uint64_t begin = piece.first_element();
   const std::uint32_t packs = piece.count() / Lanes, rest = piece.count() % Lanes;

@@ -17,10 +17,10 @@ struct update_scales {
 
   /// `history` has a row of all tensors for each of the last `length` updates; `rows` tells for each tensor where the
   /// next one goes.
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const inspection* seen, std::uint32_t tensors,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t tensors,
                                          const float* limits, float margin_factor, bool latest_only,
                                          std::uint32_t length, float* history, std::uint32_t* rows, float* scales) {
-    const std::uint64_t tensor = item.get_global_id(0);
+    const std::uint64_t tensor = item.global_id<GroupSize>();
     if (tensor >= tensors) return;
     const float amax = seen[tensor].amax;
     const bool known = is_finite(amax);
@@ -63,26 +63,24 @@ template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct fake_quantize {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const std::uint64_t* in_addresses,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* in_addresses,
                                          const std::uint32_t* in_kinds, const std::uint64_t* out_addresses,
                                          const std::uint32_t* out_kinds, const std::uint64_t* starts,
                                          std::uint32_t tensors, const float* scales, float limit) {
     constexpr unsigned lanes = MostLanes;
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
-    const chunk_range mine = chunks_of_group(item, chunks_of(starts[tensors]));
-    for (std::uint64_t chunk = mine.begin; chunk < mine.end; ++chunk)
-      for (segment piece(table, chunk); piece.exists(); piece.next()) {
-        const stream in{piece.address(), piece.type()};
-        const stream out{out_addresses[piece.tensor()], tensor_kind::type(out_kinds[piece.tensor()])};
-        if (!out.exists()) continue;
-        const pack<float, lanes> scale = scales[piece.tensor()], highest = limit, lowest = -limit;
-        const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
+    for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
+      const stream in{piece.address(), piece.type()};
+      const stream out{out_addresses[piece.tensor()], tensor_kind::type(out_kinds[piece.tensor()])};
+      const pack<float, lanes> scale = scales[piece.tensor()], highest = limit, lowest = -limit;
+      const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
+      if (out.exists())
         for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
           const pack<float, lanes> x = in.load<lanes>(place) * scale;
           const pack<float, lanes> bounded = x > highest ? highest : x < lowest ? lowest : x;
           out.store<lanes>(place, nearest_integer<lanes>(bounded) / scale);
         });
-      }
+    });
   }
 };
 
@@ -90,29 +88,27 @@ template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct straight_through {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const std::uint64_t* in_addresses,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* in_addresses,
                                          const std::uint32_t* in_kinds, const std::uint64_t* gradient_addresses,
                                          const std::uint32_t* gradient_kinds, const std::uint64_t* out_addresses,
                                          const std::uint32_t* out_kinds, const std::uint64_t* starts,
                                          std::uint32_t tensors, const float* scales, float limit) {
     constexpr unsigned lanes = MostLanes;
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
-    const chunk_range mine = chunks_of_group(item, chunks_of(starts[tensors]));
-    for (std::uint64_t chunk = mine.begin; chunk < mine.end; ++chunk)
-      for (segment piece(table, chunk); piece.exists(); piece.next()) {
-        const std::uint32_t tensor = piece.tensor();
-        const stream in{piece.address(), piece.type()};
-        const stream gradient{gradient_addresses[tensor], tensor_kind::type(gradient_kinds[tensor])};
-        const stream out{out_addresses[tensor], tensor_kind::type(out_kinds[tensor])};
-        if (!gradient.exists() || !out.exists()) continue;
-        const float scale = scales[tensor];
-        const pack<float, lanes> bound = limit;
-        const bool aligned = in.is_aligned(lanes) && gradient.is_aligned(lanes) && out.is_aligned(lanes);
+    for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
+      const std::uint32_t tensor = piece.tensor();
+      const stream in{piece.address(), piece.type()};
+      const stream gradient{gradient_addresses[tensor], tensor_kind::type(gradient_kinds[tensor])};
+      const stream out{out_addresses[tensor], tensor_kind::type(out_kinds[tensor])};
+      const float scale = scales[tensor];
+      const pack<float, lanes> bound = limit;
+      const bool aligned = in.is_aligned(lanes) && gradient.is_aligned(lanes) && out.is_aligned(lanes);
+      if (gradient.exists() && out.exists())
         for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
           const pack<float, lanes> passed = gradient.load<lanes>(place), none = 0;
           out.store<lanes>(place, is_within(in.load<lanes>(place) * scale, bound) ? passed : none);
         });
-      }
+    });
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounding from one binary format to a smaller one, in integer arithmetic: the same for every pair of formats, on every
-// device, to nearest or at random.
+// Rounding from FP32 to a smaller binary format, in integer arithmetic: the same for every format, on every device, to
+// nearest or at random.
 #pragma once
 
 #include <cstdint>
@@ -38,22 +38,19 @@ struct at_random {
   }
 };
 
-/// The pattern of a number without its sign in the format `To`, from its pattern in the format `From`. What is too
-/// large, and Inf and NaN, become a pattern above that of the largest number.
-template <fields From, fields To, typename Words, typename Addend>
+/// The pattern of a number without its sign in the format `To`, from its pattern as an FP32. What is too large, and Inf
+/// and NaN, become a pattern above that of the largest number.
+template <fields To, typename Words, typename Addend>
 inline Words rounded(Words magnitude, Addend addend) {
-  // The exponent, as `From` writes it, of the smallest normal number of `To`.
-  constexpr unsigned lowest = 1 + From.bias() - To.bias();
-  constexpr unsigned word_bits = From.exponent + From.fraction + 1;
-  const Words one = 1, hidden = one << From.fraction, field = magnitude >> From.fraction;
-  const Words exponent = __builtin_elementwise_max(field, one);
-  Words significand = (magnitude & (hidden - one)) | (field == 0 ? Words(0) : hidden);
+  // The exponent, as FP32 writes it, of the smallest normal number of `To`.
+  constexpr unsigned lowest = 1 + binary32.bias() - To.bias();
+  const Words one = 1, field = magnitude >> 23, exponent = __builtin_elementwise_max(field, one);
+  Words significand = (magnitude & 0x7fffffu) | (field == 0 ? Words(0) : Words(0x800000u));
   // Below `lowest` numbers have the spacing of the smallest normal one, so more bits are cut off: at most so many that
   // the sum still fits into a word.
-  const Words below = lowest > exponent ? lowest - exponent : Words(0);
-  const Words wanted = below + (From.fraction - To.fraction), most = word_bits - 1;
-  const Words dropped = __builtin_elementwise_min(wanted, most);
-  significand >>= __builtin_elementwise_min(wanted - dropped, most);
+  const Words wanted = (binary32.fraction - To.fraction) + (lowest > exponent ? lowest - exponent : Words(0));
+  const Words dropped = __builtin_elementwise_min(wanted, Words(31));
+  significand >>= __builtin_elementwise_min(wanted - dropped, Words(31));
   const Words steps = (significand + addend(significand, dropped)) >> dropped;
   // In steps of that spacing the pattern counts on: a carry out of the fraction is a step of the exponent.
   return steps + ((__builtin_elementwise_max(exponent, Words(lowest)) - lowest) << To.fraction);

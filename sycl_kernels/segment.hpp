@@ -31,8 +31,10 @@ inline std::uint32_t tensor_at(const std::uint64_t* starts, std::uint32_t tensor
 /// whose address is null because they are absent on this step, have none.
 class segment {
  public:
-  segment(const tensor_table& table, std::uint64_t chunk)
-      : table_(table), begin_(chunk * chunk_elements), tensor_(tensor_at(table.starts, table.tensors, begin_)) {
+  segment(const tensor_table& table, std::uint32_t chunk)
+      : table_(table),
+        begin_(std::uint64_t{chunk} * chunk_elements),
+        tensor_(tensor_at(table.starts, table.tensors, begin_)) {
     find();
   }
 
@@ -94,11 +96,24 @@ class segment {
   std::uint32_t tensor_, offset_ = 0, count_ = 0;
 };
 
+/// The chunks of a list that this work-group handles.
+inline chunk_range chunks_of_group(const work_item& item, const tensor_table& table) {
+  return chunks_of_group(item, chunks_of(table.starts[table.tensors]));
+}
+
+/// Calls `action(piece)` for each piece in these chunks.
+template <typename Action>
+[[gnu::always_inline]] inline void for_each_piece(const work_item& item, const tensor_table& table, Action action) {
+  const chunk_range mine = chunks_of_group(item, table);
+  for (std::uint32_t chunk = mine.begin; chunk < mine.end; ++chunk)
+    for (segment piece(table, chunk); piece.exists(); piece.next()) action(piece);
+}
+
 /// The first pack of a piece that this work-item takes. Packs go round the work-items of a group across pieces, so that
 /// many small tensors keep a whole group busy.
 template <unsigned GroupSize, unsigned Lanes>
-inline std::uint32_t first_pack(sycl::nd_item<1> item, const segment& piece) {
-  return (static_cast<std::uint32_t>(item.get_local_id(0)) - piece.offset_in_chunk() / Lanes) % GroupSize;
+inline std::uint32_t first_pack(const work_item& item, const segment& piece) {
+  return (item.id - piece.offset_in_chunk() / Lanes) % GroupSize;
 }
 
 }  // namespace syclamp::kernels

@@ -13,9 +13,9 @@ template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct self_test {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared&, const arithmetic_inputs* in,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const arithmetic_inputs* in,
                                          arithmetic_answers* out) {
-    if (item.get_global_id(0) != 0) return;
+    if (item.global_id<GroupSize>() != 0) return;
     using half = format<element_type::float16>;
     for (int i = 0; i < 4; ++i) {
       const float wide = widen<half>(in->half_subnormals[i]);

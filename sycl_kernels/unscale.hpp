@@ -31,7 +31,7 @@ struct unscale_chunks {
   using walk = chunk_walk<PackBytes, MostLanes, GroupSize>;
   using shared = typename walk::shared;
 
-  [[gnu::always_inline]] static void run(sycl::nd_item<1> item, shared& local, const std::uint64_t* addresses,
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          chunk_findings* findings, const std::uint64_t* out_addresses,
                                          const float* scale) {

@@ -18,10 +18,11 @@ namespace syclamp {
 enum class detail {
   list,       ///< about all tensors together: what a training step needs, at the speed of reading
   tensors,    ///< also about each tensor and each group, and sums of absolute values
-  histogram,  ///< also how many elements have which exponent
+  histogram,  ///< also how many elements have which exponent, for which they are read once more
 };
 
-/// Inspects a list without waiting or allocating, in two kernels however many tensors there are; in three with details.
+/// Inspects a list without waiting or allocating, in two kernels however many tensors there are; in
+/// three with details, four with the histogram.
 ///
 /// Make one, use it on every step. Each call overwrites the results of the one before; copies share them, so an
 /// inspector is for one thread at a time.

@@ -29,8 +29,8 @@ inline constexpr operation<const kernels::chunk_findings*, starts, tensors, scal
 inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*, addresses, scalar>
     unscale_chunks{"unscale_chunks", "unscale", &profile::inspect};
 
-inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*, exponent_histogram*>
-    inspect_pieces{"inspect_pieces", "inspect_tensors", &profile::inspect};
+inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*> inspect_pieces{
+    "inspect_pieces", "inspect_tensors", &profile::inspect};
 
 inline constexpr operation<const kernels::chunk_findings*, addresses, starts, kinds, tensors, scalar, inspection*>
     inspect_tensors{"inspect_tensors", "inspect_tensors", &profile::inspect};
@@ -38,6 +38,9 @@ inline constexpr operation<const kernels::chunk_findings*, addresses, starts, ki
 inline constexpr operation<const inspection*, tensors, const std::uint32_t*, const std::uint32_t*, std::uint32_t,
                            scalar, inspection*, inspection*, std::uint32_t*>
     inspect_groups{"inspect_groups", "inspect_tensors", &profile::inspect};
+
+inline constexpr operation<addresses, starts, kinds, tensors, exponent_histogram*> count_exponents{
+    "count_exponents", "exponents", &profile::convert};
 
 inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, kernels::factor_kind,
                            kernels::factor_per, std::uint32_t, bool, const inspection*>
@@ -70,8 +73,8 @@ inline constexpr operation<const kernels::arithmetic_inputs*, kernels::arithmeti
     "self_test", "self_test", &profile::inspect};
 
 inline constexpr const operation_base* operations[] = {
-    &inspect_chunks, &inspect_total, &unscale_chunks, &inspect_pieces,   &inspect_tensors,
-    &inspect_groups, &convert_list,  &clear_list,     &cast_list,        &clip_coefficients,
-    &clamp_list,     &update_scales, &fake_quantize,  &straight_through, &self_test};
+    &inspect_chunks,  &inspect_total, &unscale_chunks,   &inspect_pieces, &inspect_tensors,   &inspect_groups,
+    &count_exponents, &convert_list,  &clear_list,       &cast_list,      &clip_coefficients, &clamp_list,
+    &update_scales,   &fake_quantize, &straight_through, &self_test};
 
 }  // namespace syclamp::launch

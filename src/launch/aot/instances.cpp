@@ -10,6 +10,7 @@
 #include "sycl_kernels/cast.hpp"
 #include "sycl_kernels/clip.hpp"
 #include "sycl_kernels/convert.hpp"
+#include "sycl_kernels/exponents.hpp"
 #include "sycl_kernels/inspect.hpp"
 #include "sycl_kernels/inspect_tensors.hpp"
 #include "sycl_kernels/quantize.hpp"
@@ -28,8 +29,9 @@ sycl::event submit(sycl::queue& queue, std::uint64_t groups, const argument* arg
     return queue.submit([&](sycl::handler& handler) {
       const auto launch = [&](auto... args) {
         sycl::local_accessor<typename Body::shared, 1> shared(sycl::range<1>(1), handler);
-        handler.parallel_for<Body>(sycl::nd_range<1>(groups * GroupSize, GroupSize),
-                                   [=](sycl::nd_item<1> item) { Body::run(item, shared[0], args...); });
+        handler.parallel_for<Body>(sycl::nd_range<1>(groups * GroupSize, GroupSize), [=](sycl::nd_item<1> item) {
+          Body::run(kernels::work_item(item), shared[0], args...);
+        });
       };
       launch(*static_cast<const Args*>(arguments[I].value)...);
     });
@@ -55,6 +57,7 @@ table instances_of_profile() {
   add<P, kernels::inspect_pieces>(all, inspect_pieces, walk<inspect_pieces.walk>{});
   add<P, kernels::inspect_tensors>(all, inspect_tensors, walk<inspect_tensors.walk>{});
   add<P, kernels::inspect_groups>(all, inspect_groups, walk<inspect_groups.walk>{});
+  add<P, kernels::count_exponents>(all, count_exponents, walk<count_exponents.walk>{});
   add<P, kernels::convert_list>(all, convert_list, walk<convert_list.walk>{});
   add<P, kernels::clear_list>(all, clear_list, walk<clear_list.walk>{});
   add<P, kernels::cast_list>(all, cast_list, walk<cast_list.walk>{});

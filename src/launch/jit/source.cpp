@@ -14,7 +14,8 @@ constexpr std::string_view prologue = R"(
 #include <sycl/ext/oneapi/work_group_static.hpp>
 #define SYCLAMP_ENTRY(group_size) \
   extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>)) \
-  SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::work_group_size<group_size>)) void
+  SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::work_group_size<group_size>)) \
+  __attribute__((always_inline)) void
 namespace syclamp::entries {
 using sycl::ext::oneapi::experimental::work_group_static;
 using sycl::ext::oneapi::this_work_item::get_nd_item;
@@ -27,7 +28,7 @@ constexpr std::string_view entry = R"(
 SYCLAMP_ENTRY({group_size}) {symbol}({parameters}) {{
   using body = syclamp::kernels::{name}<{pack_bytes}, {most_lanes}, {group_size}>;
   syclamp::entries::work_group_static<unsigned long long[(sizeof(body::shared) + 7) / 8]> memory;
-  body::run(syclamp::entries::get_nd_item<1>(), reinterpret_cast<body::shared&>(memory), {arguments});
+  body::run(syclamp::kernels::work_item(syclamp::entries::get_nd_item<1>()), reinterpret_cast<body::shared&>(memory), {arguments});
 }}
 )";
 
