@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// unscale, scale, cast, accumulate, clear. A cast goes from FP32 to the type in question, the others start from it.
+// Operations that write: unscale, scale, cast, accumulate, clip, clear. A cast goes from FP32 to the type in question,
+// the others start from it.
 #include <limits>
+#include <optional>
 
 #include "bench/bench.hpp"
 #include "bench/data.hpp"
@@ -90,6 +92,30 @@ result measure_accumulate(const engine& on, element_type type, const settings& w
   const task what{
       .name = "accumulate", .in = type, .out = element_type::float32, .accumulate = true, .largest = 16384.0};
   return measure(on, type, with, what, [](auto& in, auto& out, const float* two) { accumulate(in, out, two); });
+}
+
+/// The inspector is made by the first call, outside the time that is measured.
+result measure_inspect_unscale(const engine& on, element_type type, const settings& with) {
+  const task what{.name = "inspect_unscale", .in = type, .out = element_type::float32, .largest = 16384.0};
+  std::optional<inspector> look;
+  return measure(on, type, with, what, [&](const tensor_list& in, const tensor_list& out, const float* two) {
+    if (!look) look.emplace(in);
+    look->unscale(out, two);
+  });
+}
+
+/// Clipping is for unscaled gradients, which are FP32 whatever the scaled ones are.
+result measure_clip(const engine& on, element_type type, const settings& with) {
+  const task what{
+      .name = "clip", .in = element_type::float32, .out = element_type::float32, .in_place = true, .largest = 16384.0};
+  const buffer memory(on, sizeof(clip_result));
+  auto* half = reinterpret_cast<clip_result*>(memory.data);
+  *half = {.norm = 2.0f, .coefficient = 0.5f};
+  result row = measure(on, type, with, what, [&](const tensor_list& in, const tensor_list&, const float* two) {
+    half->coefficient = 1.0f / *two;
+    clip(unscaled_gradients::never_scaled(in), half);
+  });
+  return row;
 }
 
 result measure_clear(const engine& on, element_type type, const settings& with) {

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+// Operations that read gradients and write nothing: inspect, norm (inspect and the clip coefficient), inspect_tensors.
 #include "bench/bench.hpp"
 #include "bench/data.hpp"
 #include "bench/measure.hpp"
 #include "bench/native.hpp"
 
 namespace syclamp::bench {
+namespace {
 
-result measure_inspect(const engine& on, element_type type, const settings& with) {
+/// `submit(look)` submits the operation.
+template <typename Submit>
+result measure(const char* name, const engine& on, element_type type, const settings& with, detail level,
+               Submit submit) {
   const std::size_t bytes = with.elements * size_of(type);
   const buffer gradients(on, bytes);
   const float largest = fill(gradients.data, with.elements, type);
-  const inspector look(tensor_list(on, cut(gradients.data, type, with)));
+  const inspector look(tensor_list(on, cut(gradients.data, type, with)), level);
 
   const std::uint64_t before = on.kernels_submitted();
-  look();
+  submit(look);
   result row;
   row.kernels = on.kernels_submitted() - before;
   const inspection seen = look.result();
@@ -24,12 +29,37 @@ result measure_inspect(const engine& on, element_type type, const settings& with
   const auto times = alternate(
       with.repetitions,
       [&] {
-        look();
+        submit(look);
         on.wait();
       },
       [&] { unused |= native::read(gradients.data, bytes); });
   row.verified &= unused != 0;
-  fill_in(row, "inspect", type, with, size_of(type), times);
+  fill_in(row, name, type, with, size_of(type), times);
+  return row;
+}
+
+}  // namespace
+
+result measure_inspect(const engine& on, element_type type, const settings& with) {
+  return measure("inspect", on, type, with, detail::list, [](const inspector& look) { look(); });
+}
+
+result measure_details(const engine& on, element_type type, const settings& with) {
+  return measure("inspect_tensors", on, type, with, detail::tensors, [](const inspector& look) { look(); });
+}
+
+result measure_norm(const engine& on, element_type type, const settings& with) {
+  const buffer scalar(on, 2 * sizeof(float)), results(on, sizeof(clip_result));
+  auto* scale = reinterpret_cast<float*>(scalar.data);
+  auto* max_norm = scale + 1;
+  *scale = 1024.0f;
+  *max_norm = 1.0f;
+  auto* clipped = reinterpret_cast<clip_result*>(results.data);
+  result row = measure("norm", on, type, with, detail::list, [&](const inspector& look) {
+    look(scale);
+    clip_coefficient(on, look.device_result(), scale, max_norm, clipped);
+  });
+  row.verified &= clipped->norm > 0 && clipped->coefficient > 0 && clipped->coefficient < 1;
   return row;
 }
 

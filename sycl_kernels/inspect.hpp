@@ -88,7 +88,7 @@ template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool
     constexpr std::uint32_t block = Blocks ? packs_per_block * GroupSize : chunk_elements;
     for (std::uint32_t start = first; start < packs; start += block) {
       const std::uint32_t end = Blocks && start + block < packs ? start + block : packs;
-#pragma unroll(GroupSize > 1 ? 1 : 2)
+#pragma nounroll
       for (std::uint32_t i = start; i < end; i += GroupSize) {  // the hot loop
         const whole_pack<Lanes, Aligned> place{begin + i * Lanes};
         effect.template operator()<Lanes>(piece, place, seen.add(place.read(elements)));
