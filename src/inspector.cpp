@@ -30,7 +30,8 @@ struct tensor_details {
         group_starts(allocate_on_device<std::uint32_t>(list.on().queue(), groups + std::size_t{1})) {
     std::vector<std::uint32_t> order(list.size()), starts(groups + std::size_t{1});
     std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return list.group(a) < list.group(b); });
+    std::sort(order.begin(), order.end(),
+              [&](auto a, auto b) { return std::pair(list.group(a), a) < std::pair(list.group(b), b); });
     for (const auto tensor : order) ++starts[list.group(tensor) + std::size_t{1}];
     std::partial_sum(starts.begin(), starts.end(), starts.begin());
     sycl::queue& queue = list.on().queue();

@@ -69,11 +69,12 @@ template <unsigned GroupSize, typename SecondLook>
   }
 }
 
-/// What an inspection does with the elements besides counting them: nothing.
+/// What an inspection does with the elements of a piece besides counting them: nothing.
 struct only_looking {
-  bool also_aligned(const segment&, unsigned) const { return true; }
+  only_looking of(const segment&) const { return {}; }
+  bool is_aligned(unsigned) const { return true; }
   template <unsigned Lanes, typename Place>
-  void operator()(const segment&, const Place&, pack<float, Lanes>) const {}
+  void operator()(const Place&, pack<float, Lanes>) const {}
 };
 
 /// Adds a piece to a tally, and does what else `effect` says.
@@ -81,6 +82,7 @@ template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool
 [[gnu::always_inline]] inline void add_piece(const work_item& item, const segment& piece,
                                              tally<Format, Lanes, Blocks, Magnitudes>& seen, const Effect& effect) {
   const auto* elements = piece.array<Format>();
+  const auto also = effect.of(piece);
   const std::uint64_t begin = piece.first_element();
   const std::uint32_t packs = piece.count() / Lanes, rest = piece.count() % Lanes;
   const std::uint32_t first = first_pack<GroupSize, Lanes>(item, piece);
@@ -91,20 +93,20 @@ template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool
 #pragma nounroll
       for (std::uint32_t i = start; i < end; i += GroupSize) {  // the hot loop
         const whole_pack<Lanes, Aligned> place{begin + i * Lanes};
-        effect.template operator()<Lanes>(piece, place, seen.add(place.read(elements)));
+        also.template operator()<Lanes>(place, seen.add(place.read(elements)));
       }
       seen.end_block();
     }
   };
   // Unaligned loads cost a CPU nothing; a GPU loads lane by lane then.
-  if (GroupSize > 1 && piece.is_aligned(Lanes * sizeof *elements) && effect.also_aligned(piece, Lanes)) {
+  if (GroupSize > 1 && piece.is_aligned(Lanes * sizeof *elements) && also.is_aligned(Lanes)) {
     whole_packs(std::bool_constant<true>{});
   } else {
     whole_packs(std::bool_constant<false>{});
   }
   if (rest != 0 && first == packs % GroupSize) {
     const part_of_pack<Lanes> place{begin + std::uint64_t{packs} * Lanes, rest};
-    effect.template operator()<Lanes>(piece, place, seen.add(place.read(elements)));
+    also.template operator()<Lanes>(place, seen.add(place.read(elements)));
     seen.end_block();
     seen.filled += Lanes - rest;
   }

@@ -11,19 +11,23 @@
 
 namespace syclamp::kernels {
 
-/// An inspection that leaves the unscaled elements in other tensors, which are FP32.
+/// Leaves the unscaled elements of a piece in an FP32 tensor, unless that is absent.
+struct unscaling_piece {
+  std::uint64_t address;
+  factor_pair factor;
+
+  bool is_aligned(unsigned lanes) const { return address % (lanes * sizeof(float)) == 0; }
+  template <unsigned Lanes, typename Place>
+  [[gnu::always_inline]] void operator()(const Place& place, pack<float, Lanes> x) const {
+    if (address != 0) place.write(reinterpret_cast<float*>(address), factor(x));
+  }
+};
+
 struct unscaling {
   const std::uint64_t* addresses;
   factor_pair factor;
 
-  bool also_aligned(const segment& piece, unsigned lanes) const {
-    return addresses[piece.tensor()] % (lanes * sizeof(float)) == 0;
-  }
-  template <unsigned Lanes, typename Place>
-  [[gnu::always_inline]] void operator()(const segment& piece, const Place& place, pack<float, Lanes> x) const {
-    const std::uint64_t address = addresses[piece.tensor()];
-    if (address != 0) place.write(reinterpret_cast<float*>(address), factor(x));
-  }
+  unscaling_piece of(const segment& piece) const { return {addresses[piece.tensor()], factor}; }
 };
 
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
