@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <string_view>
+#include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "backends/profiles.hpp"
 #include "launch/jit/compiler.hpp"
 #include "launch/jit/source.hpp"
 #include "syclamp/syclamp.hpp"
@@ -35,6 +41,41 @@ TEST_CASE("strict floating point is asked of the run-time compiler") {
   CHECK_THAT(all, ContainsSubstring("-ffp-contract=off"));
   CHECK_THAT(all, ContainsSubstring("-foffload-fp32-prec-div"));
   CHECK_THAT(all, ContainsSubstring("-foffload-fp32-prec-sqrt"));
+}
+
+namespace {
+
+/// The capabilities that SPIR-V modules somewhere in `bytes` ask for. A module begins with a magic number and four more
+/// words; its first instructions are OpCapability (17), two words each.
+std::set<std::uint32_t> capabilities(const std::vector<std::byte>& bytes) {
+  const auto word = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    if (at + 4 <= bytes.size()) std::memcpy(&value, bytes.data() + at, 4);
+    return value;
+  };
+  std::set<std::uint32_t> found;
+  for (std::size_t start = 0; start + 20 <= bytes.size(); ++start)
+    if (word(start) == 0x07230203)
+      for (std::size_t at = start + 20; word(at) == (2u << 16 | 17u); at += 8) found.insert(word(at + 4));
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("law 3: no kernel asks for a device with FP64, or with 64-bit atomics") {
+  constexpr std::uint32_t kernel = 6, float64 = 10, int64_atomics = 12;
+  const engine on;
+  for (const std::string_view family : {"inspect", "unscale", "inspect_tensors", "exponents", "convert", "cast"}) {
+    CAPTURE(family);
+    const auto source = launch::jit::family_source(family, backends::generic);
+    const auto compiled = launch::jit::compile(on.queue().get_context(), on.queue().get_device(), source);
+    std::set<std::uint32_t> asked;
+    for (const auto& image : compiled) asked.merge(capabilities(image.ext_oneapi_get_backend_content()));
+
+    CHECK(asked.contains(kernel));  // the modules were found
+    CHECK_FALSE(asked.contains(float64));
+    CHECK_FALSE(asked.contains(int64_atomics));
+  }
 }
 
 TEST_CASE("headers in the working directory do not become part of our kernels") {
