@@ -166,6 +166,18 @@ TEMPLATE_TEST_CASE("subnormals end where normal numbers begin", "", ALL_FORMATS)
   CHECK(seen.subnormals == 3);
 }
 
+TEMPLATE_TEST_CASE("an amax that is subnormal is exact", "", ALL_FORMATS) {
+  using bits = typename TestType::bits;
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  for (int place = 0; place < TestType::format.fraction_bits; ++place) {
+    const auto pattern = static_cast<bits>((bits{1} << place) | (place > 1 ? 1 : 0));
+    CAPTURE(place);
+    const inspection seen = look<TestType>(on, {0, static_cast<bits>(TestType::sign | pattern)});
+    CHECK(std::bit_cast<double>(seen.worst_bits) == reference::decode(pattern, TestType::format).value);
+  }
+}
+
 TEMPLATE_TEST_CASE("the largest finite number is finite", "", ALL_FORMATS) {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
