@@ -57,7 +57,7 @@ result measure_norm(const engine& on, element_type type, const settings& with) {
   auto* clipped = reinterpret_cast<clip_result*>(results.data);
   result row = measure("norm", on, type, with, detail::list, [&](const inspector& look) {
     look(scale);
-    clip_coefficient(on, look.device_result(), scale, max_norm, clipped);
+    clip_coefficient(on, look.device_result(), max_norm, clipped);
   });
   row.verified &= clipped->norm > 0 && clipped->coefficient > 0 && clipped->coefficient < 1;
   return row;

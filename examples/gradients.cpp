@@ -41,7 +41,7 @@ int main() try {
 
   // The step. Nothing in it waits; clip_by_group does not compile with gradients that are still scaled.
   const syclamp::unscaled_gradients gradients = look.unscale(unscaled, scale);
-  syclamp::clip_coefficients(engine, look.device_groups(), scaled.groups(), scale, max_norm, clipped);
+  syclamp::clip_coefficients(engine, look.device_groups(), scaled.groups(), max_norm, clipped);
   syclamp::clip_by_group(gradients, clipped);
 
   const std::vector<syclamp::inspection> tensors = look.tensors();  // waits

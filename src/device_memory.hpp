@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -23,6 +25,12 @@ struct usm_deleter {
   }
 };
 
+/// How many bytes this process has allocated on devices so far, whether they were freed or not: for tests.
+inline std::atomic<std::uint64_t>& device_bytes_counter() {
+  static std::atomic<std::uint64_t> bytes = 0;
+  return bytes;
+}
+
 template <typename T>
 using device_array = std::unique_ptr<T[], usm_deleter>;
 
@@ -40,6 +48,7 @@ device_array<T> allocate(const sycl::queue& queue, std::size_t count, sycl::usm:
   if (memory == nullptr)
     throw out_of_memory_error(fmt::format("{} has no room for {} bytes; free memory or use a smaller problem",
                                           queue.get_device().get_info<sycl::info::device::name>(), bytes));
+  if (where == sycl::usm::alloc::device) device_bytes_counter() += bytes;
   return device_array<T>(static_cast<T*>(memory), usm_deleter{queue});
 }
 

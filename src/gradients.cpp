@@ -14,23 +14,26 @@ using kernels::factor_kind;
 using kernels::factor_per;
 
 unscaled_gradients unscale(const tensor_list& in, const tensor_list& out, const float* scale) {
-  check_pair("unscale", in, out);
-  check_float32("unscale", out, "unscaled gradients vanish in 16 bits; give it an FP32 shadow, or use unscale_lossy");
+  check_given("unscale", "scale", scale);
+  check_unscaling(in, out);
   return unscaled_maker::make(out, convert(in, out, {.values = scale, .kind = factor_kind::divide}));
 }
 
 sycl::event unscale_lossy(const tensor_list& in, const tensor_list& out, const float* scale) {
+  check_given("unscale_lossy", "scale", scale);
   check_pair("unscale_lossy", in, out);
   return convert(in, out, {.values = scale, .kind = factor_kind::divide});
 }
 
 sycl::event scale(const tensor_list& in, const tensor_list& out, const float* factor) {
+  check_given("scale", "factor", factor);
   check_pair("scale", in, out);
   return convert(in, out, {.values = factor, .kind = factor_kind::multiply});
 }
 
 unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, const float* scale,
                               const inspection* unless_bad) {
+  check_given("accumulate", "scale", scale);
   check_pair("accumulate", in, sum);
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
   return unscaled_maker::make(sum, convert(in, sum, {.values = scale, .kind = factor_kind::divide}, true, unless_bad));
@@ -45,20 +48,23 @@ sycl::event clear(const tensor_list& list, const inspection* only_if_bad) {
                         table.tensors, only_if_bad);
 }
 
-sycl::event clip_coefficient(const engine& on, const inspection* seen, const float* scale, const float* max_norm,
-                             clip_result* result, norm_kind kind) {
-  return clip_coefficients(on, seen, 1, scale, max_norm, result, kind);
+sycl::event clip_coefficient(const engine& on, const inspection* seen, const float* max_norm, clip_result* result,
+                             norm_kind kind) {
+  return clip_coefficients(on, seen, 1, max_norm, result, kind);
 }
 
-sycl::event clip_coefficients(const engine& on, const inspection* seen, std::uint32_t count, const float* scale,
-                              const float* max_norm, clip_result* results, norm_kind kind) {
+sycl::event clip_coefficients(const engine& on, const inspection* seen, std::uint32_t count, const float* max_norm,
+                              clip_result* results, norm_kind kind) {
   if (count == 0) return {};
-  return on.kernels().submit_items(on.queue(), launch::clip_coefficients, count, seen, count, kind, scale, max_norm,
-                                   results);
+  check_given("clip_coefficients", "seen", seen);
+  check_given("clip_coefficients", "max_norm", max_norm);
+  check_given("clip_coefficients", "results", results);
+  return on.kernels().submit_items(on.queue(), launch::clip_coefficients, count, seen, count, kind, max_norm, results);
 }
 
 sycl::event clip(const unscaled_gradients& gradients, const clip_result* by) {
   const tensor_list& list = gradients.list();
+  check_given("clip", "by", by);
   check_pair("clip", list, list);
   return convert(list, list, {.values = &by->coefficient, .kind = factor_kind::multiply});
 }
@@ -66,6 +72,7 @@ sycl::event clip(const unscaled_gradients& gradients, const clip_result* by) {
 sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result* by) {
   constexpr auto stride = static_cast<std::uint32_t>(sizeof(clip_result) / sizeof(float));
   const tensor_list& list = gradients.list();
+  check_given("clip_by_group", "by", by);
   check_pair("clip_by_group", list, list);
   return convert(
       list, list,
@@ -74,6 +81,7 @@ sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result
 
 sycl::event clip_by_value(const unscaled_gradients& gradients, const float* limit) {
   const tensor_list& list = gradients.list();
+  check_given("clip_by_value", "limit", limit);
   check_pair("clip_by_value", list, list);
   const auto& table = list.prepared();
   launch::kernel_library& library = list.on().kernels();

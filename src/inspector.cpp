@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "convert.hpp"
 #include "device_memory.hpp"
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
@@ -128,12 +127,12 @@ sycl::event inspector::operator()(const float* scale) const {
 
 unscaled_gradients inspector::unscale(const tensor_list& out, const float* scale) const {
   const tensor_list& list = state_->list;
+  check_given("unscale", "scale", scale);
+  check_unscaling(list, out);
   if (state_->details) {
     (*this)(scale);
     return syclamp::unscale(list, out, scale);
   }
-  check_pair("unscale", list, out);
-  check_float32("unscale", out, "unscaled gradients vanish in 16 bits; give it an FP32 shadow");
   const auto &table = list.prepared(), &to = out.prepared();
   const engine& on = list.on();
   if (const auto groups = on.kernels().groups_for(launch::unscale_chunks, table.chunks); groups != 0)
@@ -174,6 +173,7 @@ exponent_histogram inspector::histogram() const {
 }
 
 sycl::event reset_findings(const engine& on, std::uint32_t* findings) {
+  check_given("reset_findings", "findings", findings);
   return on.queue().memset(findings, 0, sizeof *findings);
 }
 

@@ -27,11 +27,6 @@ struct extent {
 
 bool has_place(const array_view& tensor) { return tensor.data() != nullptr && tensor.count() != 0; }
 
-std::string described(const tensor_list& list, std::size_t index) {
-  return list.name(index).empty() ? fmt::format("tensor {}", index)
-                                  : fmt::format("tensor {} (\"{}\")", index, list.name(index));
-}
-
 void check_sizes(const char* operation, const tensor_list& in, const tensor_list& out) {
   if (in.on().queue() != out.on().queue())
     throw invalid_argument(
@@ -52,7 +47,8 @@ void check_sizes(const char* operation, const tensor_list& in, const tensor_list
 
 /// Sorted by address, anything that overlaps follows what it overlaps.
 void check_overlaps(const char* operation, const tensor_list& in, const tensor_list& out) {
-  std::vector<extent> all;
+  static thread_local std::vector<extent> all;  // kept, so that a step with other addresses allocates nothing
+  all.clear();
   all.reserve(in.size() + out.size());
   for (std::size_t i = 0; i < in.size(); ++i) {
     const array_view from = in[i], to = out[i];
@@ -81,6 +77,12 @@ void check_overlaps(const char* operation, const tensor_list& in, const tensor_l
 
 }  // namespace
 
+std::string described(std::size_t index, const std::string& name) {
+  return name.empty() ? fmt::format("tensor {}", index) : fmt::format("tensor {} (\"{}\")", index, name);
+}
+
+std::string described(const tensor_list& list, std::size_t index) { return described(index, list.name(index)); }
+
 void check_pair(const char* operation, const tensor_list& in, const tensor_list& out) {
   constexpr std::size_t remembered = 8;
   const auto &from = in.prepared(), &to = out.prepared();
@@ -92,6 +94,7 @@ void check_pair(const char* operation, const tensor_list& in, const tensor_list&
   check_overlaps(operation, in, out);
   std::erase_if(to.fits, [&](const auto& fit) { return fit.other_id == from.id || fit.version != to.version; });
   if (to.fits.size() == remembered) to.fits.erase(to.fits.begin());
+  to.fits.reserve(remembered);
   to.fits.push_back({from.id, from.version, to.version});
 }
 
@@ -101,6 +104,16 @@ void check_float32(const char* operation, const tensor_list& list, const char* r
     if (list[i].type() != element_type::float32)
       throw invalid_argument(fmt::format("{}: {} is {}, but must be float32; {}", operation, described(list, i),
                                          name_of(list[i].type()), remedy));
+}
+
+void check_unscaling(const tensor_list& in, const tensor_list& out) {
+  check_pair("unscale", in, out);
+  check_float32("unscale", out, "unscaled gradients vanish in 16 bits; give it an FP32 shadow, or use unscale_lossy");
+}
+
+void check_given(const char* operation, const char* parameter, const void* pointer) {
+  if (pointer == nullptr)
+    throw invalid_argument(fmt::format("{}: {} is null; give it an address in device memory", operation, parameter));
 }
 
 }  // namespace syclamp

@@ -2,6 +2,8 @@
 // Refuses lists that an operation cannot work on, by the name of the tensor and with the remedy.
 #pragma once
 
+#include <string>
+
 #include "syclamp/tensor_list.hpp"
 
 namespace syclamp {
@@ -13,5 +15,15 @@ void check_pair(const char* operation, const tensor_list& in, const tensor_list&
 
 /// Every tensor is FP32.
 void check_float32(const char* operation, const tensor_list& list, const char* remedy);
+
+/// Both, for an operation that unscales.
+void check_unscaling(const tensor_list& in, const tensor_list& out);
+
+/// A pointer that an operation cannot do without is not null.
+void check_given(const char* operation, const char* parameter, const void* pointer);
+
+/// How messages call a tensor: by its index, and by its name if it has one.
+std::string described(std::size_t index, const std::string& name);
+std::string described(const tensor_list& list, std::size_t index);
 
 }  // namespace syclamp

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "device_memory.hpp"
+#include "list_checks.hpp"
 #include "sycl_kernels/layout.hpp"
 #include "syclamp/error.hpp"
 #include "tensor_table.hpp"
@@ -20,10 +21,6 @@ using kernels::tensor_alignment;
 using kernels::tensor_kind;
 
 std::uint32_t type_bit(element_type type) { return 1u << static_cast<std::uint32_t>(type); }
-
-std::string described(std::size_t index, const std::string& name) {
-  return name.empty() ? fmt::format("tensor {}", index) : fmt::format("tensor {} (\"{}\")", index, name);
-}
 
 /// Refuses a pointer that the device could not follow. Memory from the system's allocator cannot be told from a pointer
 /// of another context: it is let through where the device can read it.
@@ -62,6 +59,9 @@ struct tensor_list::state {
       if (one.group >= tensor_kind::most_groups)
         throw invalid_argument(fmt::format("{}: its group {} is not below {}", described(i, one.name), one.group,
                                            tensor_kind::most_groups));
+      if (one.elements.count() > kernels::most_elements - place)
+        throw invalid_argument(fmt::format("{}: with its {} elements the list has more than it can hold ({})",
+                                           described(i, one.name), one.elements.count(), kernels::most_elements));
       const auto padding = static_cast<std::uint32_t>(-one.elements.count() % tensor_alignment);
       starts.push_back(place);
       kinds.push_back(tensor_kind::encode(one.elements.type(), padding, one.group));
@@ -71,9 +71,6 @@ struct tensor_list::state {
       types |= type_bit(one.elements.type());
     }
     starts.push_back(place);
-    if (place > kernels::most_elements)
-      throw invalid_argument(
-          fmt::format("{} elements are more than a list can hold ({})", elements, kernels::most_elements));
 
     sycl::queue& queue = on.queue();
     device_addresses = allocate_on_device<std::uint64_t>(queue, count);

@@ -22,14 +22,14 @@ struct cast_list {
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* in_addresses,
                                          const std::uint32_t* in_kinds, const std::uint64_t* out_addresses,
                                          const std::uint32_t* out_kinds, const std::uint64_t* starts,
-                                         std::uint32_t tensors, const float* factors, factor_kind kind, factor_per per,
-                                         bool saturate, bool stochastic, std::uint64_t seed, const std::uint64_t* step,
+                                         std::uint32_t tensors, const float* scales, factor_kind kind, bool saturate,
+                                         bool stochastic, std::uint64_t seed, const std::uint64_t* step,
                                          std::uint64_t* saturated) {
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const stream in{piece.address(), piece.type()};
       const stream out{out_addresses[piece.tensor()], tensor_kind::type(out_kinds[piece.tensor()])};
-      const factor_pair factor(factors, kind, per, 1, piece);
+      const factor_pair factor(scales, kind, factor_per::tensor, 1, piece);
       const random_stream noise(seed, step != nullptr ? *step : 0, piece.tensor());
       const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
       words over = 0;  // in each lane
@@ -55,17 +55,22 @@ struct cast_list {
     words over = 0;
     with_format(out.type, [&](auto format) __attribute__((always_inline)) {
       using number = decltype(format);
-      if constexpr (requires { number::overflow; }) {
-        words pattern = stochastic ? round_to<number>(__builtin_bit_cast(words, x), at_random<words>{random})
-                                   : __builtin_convertvector(number::template narrow<lanes>(x), words);
+      if constexpr (requires { number::template narrow<lanes>(x); }) {  // FP64 is never written
+        words pattern = to_pattern<number>(x, random, stochastic);
         over = bound<number>(pattern, __builtin_bit_cast(words, x), saturate);
         place.write(reinterpret_cast<typename number::bits*>(out.address),
                     __builtin_convertvector(pattern, pack<typename number::bits, lanes>));
-      } else {  // FP32: nothing to round
-        typed_stream<number>{out.address}.template store<lanes>(place, x);
       }
     });
     return over;
+  }
+
+  template <typename Out>
+  [[gnu::always_inline]] static words to_pattern(pack<float, lanes> x, words random, bool stochastic) {
+    if constexpr (requires { Out::shape; }) {  // not FP32, where there is nothing to round
+      if (stochastic) return round_to<Out>(__builtin_bit_cast(words, x), at_random<words>{random});
+    }
+    return __builtin_convertvector(Out::template narrow<lanes>(x), words);
   }
 
   /// Ones where a number was beyond the largest one of the format; if `saturate`, it becomes that.

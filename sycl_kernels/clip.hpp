@@ -16,14 +16,13 @@ struct clip_coefficients {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t count,
-                                         norm_kind kind, const float* scale, const float* max_norm,
-                                         clip_result* results) {
+                                         norm_kind kind, const float* max_norm, clip_result* results) {
     const std::uint64_t i = item.global_id<GroupSize>();
     if (i >= count) return;
     const float scaled = kind == norm_kind::l2   ? __builtin_elementwise_sqrt(seen[i].sum_of_squares)
                          : kind == norm_kind::l1 ? seen[i].sum_of_magnitudes
                                                  : seen[i].amax;
-    const float norm = scale != nullptr ? scaled / *scale : scaled;
+    const float norm = scaled / seen[i].scale;
     const float wanted = *max_norm / (norm + clip_epsilon);
     results[i].norm = norm;
     // A norm that is Inf or NaN leaves the gradients as they are: whether to skip the step is not decided here.

@@ -63,7 +63,7 @@ struct convert_list {
       each([&](auto place) __attribute__((always_inline)) {
         out.template store<Lanes>(place, factor(in.template load<Lanes>(place)));
       });
-    } else if constexpr (Out::is_float32) {
+    } else if constexpr (Out::is_float32) {  // sums are: the host has checked it
       each([&](auto place) __attribute__((always_inline)) {
         out.template store<Lanes>(place, out.template load<Lanes>(place) + factor(in.template load<Lanes>(place)));
       });

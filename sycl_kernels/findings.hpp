@@ -2,6 +2,7 @@
 // What an inspection gathers, and how parts of it are put together: lanes, work-items, chunks, tensors.
 #pragma once
 
+#include "factor.hpp"
 #include "format.hpp"
 #include "layout.hpp"
 #include "pack.hpp"
@@ -185,7 +186,7 @@ inline inspection finished(const totals& all, const float* scale) {
   seen.findings = (seen.infs != 0 ? found_inf : 0u) | (seen.nans != 0 ? found_nan : 0u);
   seen.amax = as_float(seen.worst_bits);
   seen.scale = scale != nullptr ? *scale : 1.0f;
-  seen.unscaled_amax = seen.amax / seen.scale;
+  seen.unscaled_amax = factor_pair(seen.scale, factor_kind::divide)(seen.amax);  // exactly as it will be unscaled
   // Finite gradients that unscaling would turn into Inf or NaN are an overflow, too (law 2).
   const std::uint32_t unscaled = __builtin_bit_cast(std::uint32_t, seen.unscaled_amax) & 0x7fffffffu;
   if (scale != nullptr && seen.findings == found_nothing && unscaled >= infinity) seen.findings = found_inf;

@@ -69,12 +69,18 @@ template <unsigned GroupSize, typename SecondLook>
   }
 }
 
-/// What an inspection does with the elements of a piece besides counting them: nothing.
+/// What an inspection does with the elements besides looking at them: nothing. (Another such effect is in unscale.hpp.)
 struct only_looking {
+  void begin_chunk() const {}
   only_looking of(const segment&) const { return {}; }
+
   bool is_aligned(unsigned) const { return true; }
-  template <unsigned Lanes, typename Place>
-  void operator()(const Place&, pack<float, Lanes>) const {}
+  template <unsigned Lanes, typename Place, typename Bits>
+  void operator()(const Place&, Bits, pack<float, Lanes>) const {}
+
+  /// What is bad among the elements that a second look would no longer find, because they were overwritten.
+  chunk_findings counted() const { return nothing_found(); }
+  bool has_overwritten(const segment&) const { return false; }
 };
 
 /// Adds a piece to a tally, and does what else `effect` says.
@@ -93,7 +99,8 @@ template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool
 #pragma nounroll
       for (std::uint32_t i = start; i < end; i += GroupSize) {  // the hot loop
         const whole_pack<Lanes, Aligned> place{begin + i * Lanes};
-        also.template operator()<Lanes>(place, seen.add(place.read(elements)));
+        const auto raw = place.read(elements);
+        also.template operator()<Lanes>(place, raw, seen.add(raw));
       }
       seen.end_block();
     }
@@ -106,7 +113,8 @@ template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool
   }
   if (rest != 0 && first == packs % GroupSize) {
     const part_of_pack<Lanes> place{begin + std::uint64_t{packs} * Lanes, rest};
-    also.template operator()<Lanes>(place, seen.add(place.read(elements)));
+    const auto raw = place.read(elements);
+    also.template operator()<Lanes>(place, raw, seen.add(raw));
     seen.end_block();
     seen.filled += Lanes - rest;
   }
@@ -124,11 +132,12 @@ struct chunk_walk {
                                          chunk_findings* findings, const Effect& effect) {
     const chunk_range mine = chunks_of_group(item, table);
     for (std::uint32_t chunk = mine.begin; chunk < mine.end; ++chunk) {
+      effect.begin_chunk();
       gather(item, local.findings[item.id], table, chunk, effect);
       report<GroupSize>(item, local.findings, findings[chunk], [&]() __attribute__((always_inline)) {
-        chunk_findings bad = nothing_found();
+        chunk_findings bad = effect.counted();
         for (segment piece(table, chunk); piece.exists(); piece.next())
-          bad = merge(bad, census<GroupSize>(item, piece));
+          if (!effect.has_overwritten(piece)) bad = merge(bad, census<GroupSize>(item, piece));
         return bad;
       });
     }
@@ -203,8 +212,10 @@ struct inspect_total {
       all.seen.first_bad_tensor = tensor_at(starts, tensors, all.seen.first_bad);
       all.seen.first_bad -= starts[all.seen.first_bad_tensor];
     }
-    *result = finished(all, scale);
-    if (sticky != nullptr) or_in_device(sticky, result->findings);
+    inspection seen = finished(all, scale);
+    seen.sum_of_magnitudes = __builtin_bit_cast(float, 0x7fc00000u);  // was not asked for: a NaN, not a number
+    *result = seen;
+    if (sticky != nullptr) or_in_device(sticky, seen.findings);
   }
 };
 

@@ -5,7 +5,7 @@
 //   inspect_tensors   many work-groups   chunk_findings[] → inspection[], one a tensor
 //   inspect_groups    many work-groups   inspection[] → inspection[], one a group and one for all
 //
-// The piece of tensor t in chunk c has the record number c + t: from piece to piece one of the two grows by one, so the
+// The piece of tensor t in chunk c has the record number c + t: from piece to piece neither falls and one grows, so the
 // numbers are all different, and those of one tensor follow each other.
 #pragma once
 

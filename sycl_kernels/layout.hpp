@@ -17,7 +17,7 @@ namespace syclamp::kernels {
 inline constexpr std::uint32_t chunk_elements = 65536;
 
 /// Most elements of a list, so that chunks can be counted in 32 bits: 64-bit divisions are slow on GPUs.
-inline constexpr std::uint64_t most_elements = std::uint64_t{chunk_elements} << 31;
+inline constexpr std::uint64_t most_elements = std::uint64_t{chunk_elements} << 31;  // less than half of what fits
 
 constexpr std::uint32_t chunks_of(std::uint64_t elements) {
   return static_cast<std::uint32_t>((elements + chunk_elements - 1) / chunk_elements);

@@ -16,10 +16,10 @@ struct update_scales {
   struct shared {};
 
   /// `history` has a row of all tensors for each of the last `length` updates; `rows` tells for each tensor where the
-  /// next one goes.
+  /// next one goes: the same number for all of them, but each work-item has its own to move, so that none races.
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t tensors,
-                                         const float* limits, float margin_factor, bool latest_only,
-                                         std::uint32_t length, float* history, std::uint32_t* rows, float* scales) {
+                                         const float* limits, bool latest_only, std::uint32_t length, float* history,
+                                         std::uint32_t* rows, float* scales) {
     const std::uint64_t tensor = item.global_id<GroupSize>();
     if (tensor >= tensors) return;
     const float amax = seen[tensor].amax;
@@ -35,8 +35,8 @@ struct update_scales {
         largest = one > largest ? one : largest;
       }
     if (largest == 0.0f) return;
-    const float scale = limits[tensor] / largest * margin_factor;
-    scales[tensor] = is_finite(scale) ? scale : 0x1.fffffep127f;
+    const float scale = limits[tensor] / largest;
+    scales[tensor] = !is_finite(scale) ? 0x1.fffffep127f : scale < 0x1p-126f ? 0x1p-126f : scale;
   }
 
  private:
@@ -44,19 +44,13 @@ struct update_scales {
 };
 
 /// To the nearest integer, ties to even, for numbers below 2^22: adding and taking away 1.5 · 2^23 leaves no room for a
-/// fraction. A NaN stays one, and what becomes zero keeps its sign.
+/// fraction. Larger ones stay at least as large. A NaN stays one, and what becomes zero keeps its sign.
 template <unsigned Lanes>
 inline pack<float, Lanes> nearest_integer(pack<float, Lanes> x) {
   using words = pack<std::uint32_t, Lanes>;
   const pack<float, Lanes> rounded = (x + 0x1.8p23f) - 0x1.8p23f;
   const words sign = __builtin_bit_cast(words, x) & 0x80000000u;
   return __builtin_bit_cast(pack<float, Lanes>, __builtin_bit_cast(words, rounded) | sign);
-}
-
-/// True where the nearest integer is at most `limit`, which is odd: half above it the tie goes up. NaN: no.
-template <typename V>
-inline auto is_within(V x, V limit) {
-  return __builtin_elementwise_abs(x) < limit + 0.5f;
 }
 
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
@@ -66,12 +60,13 @@ struct fake_quantize {
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* in_addresses,
                                          const std::uint32_t* in_kinds, const std::uint64_t* out_addresses,
                                          const std::uint32_t* out_kinds, const std::uint64_t* starts,
-                                         std::uint32_t tensors, const float* scales, float limit) {
+                                         std::uint32_t tensors, const float* scales, const float* limits) {
     constexpr unsigned lanes = MostLanes;
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const stream in{piece.address(), piece.type()};
       const stream out{out_addresses[piece.tensor()], tensor_kind::type(out_kinds[piece.tensor()])};
+      const float limit = limits[piece.tensor()];
       const pack<float, lanes> scale = scales[piece.tensor()], highest = limit, lowest = -limit;
       const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
       if (out.exists())
@@ -92,7 +87,7 @@ struct straight_through {
                                          const std::uint32_t* in_kinds, const std::uint64_t* gradient_addresses,
                                          const std::uint32_t* gradient_kinds, const std::uint64_t* out_addresses,
                                          const std::uint32_t* out_kinds, const std::uint64_t* starts,
-                                         std::uint32_t tensors, const float* scales, float limit) {
+                                         std::uint32_t tensors, const float* scales, const float* limits) {
     constexpr unsigned lanes = MostLanes;
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
@@ -101,12 +96,13 @@ struct straight_through {
       const stream gradient{gradient_addresses[tensor], tensor_kind::type(gradient_kinds[tensor])};
       const stream out{out_addresses[tensor], tensor_kind::type(out_kinds[tensor])};
       const float scale = scales[tensor];
-      const pack<float, lanes> bound = limit;
+      const pack<float, lanes> limit = limits[tensor];
       const bool aligned = in.is_aligned(lanes) && gradient.is_aligned(lanes) && out.is_aligned(lanes);
       if (gradient.exists() && out.exists())
         for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
           const pack<float, lanes> passed = gradient.load<lanes>(place), none = 0;
-          out.store<lanes>(place, is_within(in.load<lanes>(place) * scale, bound) ? passed : none);
+          const pack<float, lanes> quantized = nearest_integer<lanes>(in.load<lanes>(place) * scale);
+          out.store<lanes>(place, __builtin_elementwise_abs(quantized) <= limit ? passed : none);
         });
     });
   }

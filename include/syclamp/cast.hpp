@@ -12,20 +12,22 @@ namespace syclamp {
 /// What a cast does with the digits that do not fit.
 enum class rounding : std::uint32_t {
   to_nearest,  ///< ties to even
-  stochastic,  ///< up or down with the probability that makes the expectation exact: small updates are not lost
+  stochastic,  ///< up or down at random, so that the expectation is exact (to 2^-31 of a step): small updates add up
 };
 
 struct cast_options {
   rounding how = rounding::to_nearest;
 
-  /// What is beyond the largest number, Inf included, becomes that number instead of Inf (E4M3: instead of NaN).
+  /// What is beyond the largest number when it is rounded, Inf included, becomes that number instead of Inf (E4M3:
+  /// instead of NaN).
   bool saturate = false;
 
-  /// Counts in device memory how many elements were beyond the largest number, whether they were saturated or not.
+  /// Counts in device memory how many elements were beyond the largest number so, whether they were saturated or not.
   std::uint64_t* saturated = nullptr;
 
   /// One factor a tensor, in device memory, by which elements are multiplied before they are rounded, or divided if
-  /// `divide`: scales of FP8 tensors (quantization.hpp). Null: none.
+  /// `divide`: scales of FP8 tensors (quantization.hpp). Null: none. Only FP8 can be divided: gradients are unscaled by
+  /// `unscale`.
   const float* scales = nullptr;
   bool divide = false;
 
@@ -35,12 +37,13 @@ struct cast_options {
   const std::uint64_t* step = nullptr;
 };
 
-/// out = in, rounded to nearest even; values beyond the range become Inf (E4M3: NaN). Does not wait or allocate.
+/// out = in, rounded to nearest even; values beyond the range become Inf (E4M3: NaN). FP64 is rounded to FP32 first.
+/// Does not wait or allocate.
 /// \throws invalid_argument if the lists do not fit (see gradients.hpp)
 sycl::event cast(const tensor_list& in, const tensor_list& out);
 
 /// out = in, as the options say. Does not wait or allocate.
-/// \throws invalid_argument if the lists do not fit (see gradients.hpp)
+/// \throws invalid_argument if the lists do not fit (see gradients.hpp), or something but FP8 is to be divided
 sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_options& options);
 
 }  // namespace syclamp

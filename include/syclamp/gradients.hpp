@@ -4,7 +4,8 @@
 ///
 /// All of them are submitted to the list's queue and return at once; none waits, allocates or reads anything back.
 /// Numbers that they depend on (scale, clip coefficient, findings) are read from device memory when the kernel runs, so
-/// a value that an earlier kernel of the queue writes is seen. Arithmetic is FP32, whatever the storage.
+/// a value that an earlier kernel of the queue writes is seen. Arithmetic is FP32, whatever the storage. (An operation
+/// that is used for the first time compiles its kernels, or loads them from the cache: `engine::compile_all`.)
 ///
 /// Where an operation takes two lists, they have the same number of tensors of the same sizes; a tensor that is absent
 /// in either is left out. A tensor of `out` may be the same memory as that of `in` if the types are equal; any other
@@ -29,7 +30,7 @@ unscaled_gradients unscale(const tensor_list& in, const tensor_list& out, const 
 /// loss scaling is meant to prevent.
 sycl::event unscale_lossy(const tensor_list& in, const tensor_list& out, const float* scale);
 
-/// out = in · factor, rounded once to the type of `out`. For a loss before its backward pass, or any list.
+/// out = in · factor, rounded to FP32 and then to the type of `out`. For a loss before its backward pass, or any list.
 /// \param factor  in device memory
 sycl::event scale(const tensor_list& in, const tensor_list& out, const float* factor);
 
@@ -46,18 +47,19 @@ sycl::event clear(const tensor_list& list, const inspection* only_if_bad = nullp
 
 /// The factor that brings the norm of unscaled gradients down to `max_norm`, from an inspection of scaled ones.
 ///
-/// Unscaling comes before clipping by construction: the norm is that of the gradients divided by `scale`.
+/// Unscaling comes before clipping by construction: the norm is that of the gradients divided by the scale that the
+/// inspector was told.
 /// \param seen      in device memory, of the gradients as they are
-/// \param scale     by which they are scaled, in device memory; null if they are not scaled
 /// \param max_norm  in device memory
 /// \param result    in device memory
-sycl::event clip_coefficient(const engine& on, const inspection* seen, const float* scale, const float* max_norm,
-                             clip_result* result, norm_kind kind = norm_kind::l2);
+/// \param kind      `l1` needs an inspector with `detail::tensors`: else the norm is a NaN, and nothing is clipped
+sycl::event clip_coefficient(const engine& on, const inspection* seen, const float* max_norm, clip_result* result,
+                             norm_kind kind = norm_kind::l2);
 
 /// The same for several inspections at once, such as those of the groups of a list (`inspector::device_groups`).
 /// \param results  as many in device memory
-sycl::event clip_coefficients(const engine& on, const inspection* seen, std::uint32_t count, const float* scale,
-                              const float* max_norm, clip_result* results, norm_kind kind = norm_kind::l2);
+sycl::event clip_coefficients(const engine& on, const inspection* seen, std::uint32_t count, const float* max_norm,
+                              clip_result* results, norm_kind kind = norm_kind::l2);
 
 /// Multiplies gradients by the coefficient, in place; for those who do not let the optimizer's kernel do it.
 sycl::event clip(const unscaled_gradients& gradients, const clip_result* by);

@@ -15,7 +15,7 @@ enum finding : std::uint32_t {
   found_nothing = 0,
   found_inf = 1u << 0,      ///< at least one element is +Inf or -Inf, or would be after unscaling
   found_nan = 1u << 1,      ///< at least one element is a NaN
-  found_by_user = 1u << 2,  ///< never set by an inspection: for reasons of the caller's own
+  found_by_user = 1u << 2,  ///< never set by an inspection: for the caller, in a word that inspectors report to
 };
 
 /// `inspection::first_bad` and `first_bad_tensor` when every element is finite.
@@ -39,7 +39,7 @@ struct inspection {
   float unscaled_amax = 0.0f;  ///< amax / scale
   std::uint32_t findings = found_nothing;  ///< OR of `finding` bits
   float sum_of_squares = 0.0f;             ///< may be Inf although every element is finite: then `findings` stays clear
-  float sum_of_magnitudes = 0.0f;          ///< sum of absolute values; 0 unless the inspector was asked for details
+  float sum_of_magnitudes = 0.0f;          ///< sum of absolute values; NaN unless the inspector was asked for details
 
   /// True if no element is Inf or NaN, and none would become so when it is unscaled.
   constexpr bool all_finite() const { return findings == found_nothing; }

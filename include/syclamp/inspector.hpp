@@ -28,8 +28,8 @@ enum class detail {
 /// inspector is for one thread at a time.
 class inspector {
  public:
-  /// Prepares for `list`: allocates the memory and makes sure the kernels are compiled. The scratch memory is 40 bytes
-  /// for each 65 536 elements; with details, 128 bytes a tensor and 88 a group come to it.
+  /// Prepares for `list`: allocates the memory and makes sure the kernels of `operator()` are compiled. The scratch
+  /// memory is 40 bytes for each 65 536 elements; with details, 132 bytes a tensor and 92 a group come to it.
   explicit inspector(tensor_list list, detail level = detail::list);
 
   /// Submits the inspection and returns at once. Absent tensors are left out.
@@ -38,7 +38,7 @@ class inspector {
   sycl::event operator()(const float* scale = nullptr) const;
 
   /// Inspects and unscales at once: out = in / scale in FP32, in the same read (with details, in a second one).
-  /// What is found is about the elements as they were.
+  /// What is found is about the elements as they were. (The first call compiles its kernels; `engine::compile_all`.)
   /// \throws invalid_argument if a tensor of `out` is not FP32, or the lists do not fit (see gradients.hpp)
   unscaled_gradients unscale(const tensor_list& out, const float* scale) const;
 

@@ -28,7 +28,10 @@ namespace syclamp {
 ///     scale = limit / amax · 2^-margin
 ///
 /// with the limit of the format (E4M3 448, E5M2 57344, INT8 127). An amax of 0 keeps the scale; so does one that is Inf
-/// or NaN, which is forgotten then: it does not stay in the history. A scale beyond FP32 becomes the largest FP32.
+/// or NaN, which is forgotten then: it does not stay in the history. (In Transformer Engine it does, and keeps the
+/// scale for as long as the history remembers it.) A scale stays between 2^-126 and the largest FP32.
+///
+/// Takes 4 bytes a tensor for each step of the history, and 12 more.
 class delayed_scaling {
  public:
   struct settings {
@@ -40,7 +43,8 @@ class delayed_scaling {
   /// The range of INT8, which is symmetric: -127 to 127.
   static constexpr float int8_limit = 127.0f;
 
-  /// Scales for tensors whose types have a limit of their own: FP8, FP16.
+  /// Scales for tensors whose types have a limit of their own.
+  /// \throws invalid_argument if a tensor is neither FP8 nor FP16
   explicit delayed_scaling(const tensor_list& quantized) : delayed_scaling(quantized, settings{}) {}
   delayed_scaling(const tensor_list& quantized, const settings& how);
 
@@ -57,29 +61,30 @@ class delayed_scaling {
   cast_options dequantize() const;
 
   const float* device_scales() const;  ///< one a tensor; 1 at the beginning
+  const float* device_limits() const;  ///< one a tensor, less the margin
   std::vector<float> scales() const;   ///< waits
   float limit(std::size_t tensor) const;
+  std::size_t size() const;  ///< number of tensors
 
  private:
   struct state;
   std::shared_ptr<state> state_;
 };
 
-/// out = what an INT8 would keep of in: round(in · scale) in [-127, 127], divided by the scale; in the type of `out`.
-/// Ties to even; a NaN stays a NaN. Does not wait or allocate.
-/// \param scales  one a tensor, in device memory (`delayed_scaling::device_scales`)
-/// \throws invalid_argument if the lists do not fit (see gradients.hpp)
-sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const float* scales);
+/// out = what integers would keep of in: round(in · scale) in [-limit, limit], divided by the scale; in the type of
+/// `out`. Ties to even; a NaN stays a NaN. Does not wait or allocate.
+/// \throws invalid_argument if the lists do not fit (see gradients.hpp), or there are not as many scales as tensors
+sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling);
 
 /// The gradient of `fake_quantize` as if nothing had been rounded: that of the output where the input was in the range,
 /// else 0. Gradients may be scaled, and are as much so afterwards; `gradient_in` may be `gradient_out`.
-/// \throws invalid_argument if the lists do not fit (see gradients.hpp)
+/// \throws invalid_argument as `fake_quantize` does
 sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gradient_out,
-                                   const tensor_list& gradient_in, const float* scales);
+                                   const tensor_list& gradient_in, const delayed_scaling& scaling);
 
-/// A tensor as one tensor for each channel, for scales of their own. Channels are the outermost dimension, as those of
-/// a weight are in PyTorch: each is contiguous.
+/// A tensor as one tensor for each channel, of the same group, for scales of their own. Channels are the outermost
+/// dimension, as those of a weight are in PyTorch: each is contiguous.
 /// \throws invalid_argument if the elements cannot be divided evenly
-std::vector<tensor> channels_of(const array_view& elements, std::uint64_t channels, const std::string& name = {});
+std::vector<tensor> channels_of(const tensor& whole, std::uint64_t channels);
 
 }  // namespace syclamp

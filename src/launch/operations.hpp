@@ -50,23 +50,24 @@ inline constexpr operation<addresses, starts, kinds, tensors, const inspection*>
                                                                                             &profile::convert};
 
 inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, kernels::factor_kind,
-                           kernels::factor_per, bool, bool, std::uint64_t, const std::uint64_t*, std::uint64_t*>
+                           bool, bool, std::uint64_t, const std::uint64_t*, std::uint64_t*>
     cast_list{"cast_list", "cast", &profile::convert};
 
-inline constexpr operation<const inspection*, std::uint32_t, norm_kind, scalar, scalar, clip_result*> clip_coefficients{
+inline constexpr operation<const inspection*, std::uint32_t, norm_kind, scalar, clip_result*> clip_coefficients{
     "clip_coefficients", "clip", &profile::convert};
 
 inline constexpr operation<addresses, starts, kinds, tensors, scalar> clamp_list{"clamp_list", "clip",
                                                                                  &profile::convert};
 
-inline constexpr operation<const inspection*, tensors, const float*, float, bool, std::uint32_t, float*, std::uint32_t*,
+inline constexpr operation<const inspection*, tensors, const float*, bool, std::uint32_t, float*, std::uint32_t*,
                            float*>
     update_scales{"update_scales", "quantize", &profile::convert};
 
-inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, float> fake_quantize{
-    "fake_quantize", "quantize", &profile::convert};
+inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, const float*>
+    fake_quantize{"fake_quantize", "quantize", &profile::convert};
 
-inline constexpr operation<addresses, kinds, addresses, kinds, addresses, kinds, starts, tensors, const float*, float>
+inline constexpr operation<addresses, kinds, addresses, kinds, addresses, kinds, starts, tensors, const float*,
+                           const float*>
     straight_through{"straight_through", "quantize", &profile::convert};
 
 inline constexpr operation<const kernels::arithmetic_inputs*, kernels::arithmetic_answers*> self_test{

@@ -133,19 +133,66 @@ TEMPLATE_TEST_CASE("stochastic rounding is a function of seed, step, tensor and 
     return tensor_list(on, {{{data, 100, type}}, {{data + 100, values.size() - 100, type}}});
   };
 
+  const device_buffer<std::uint64_t> count(on.queue(), {7});
   cast(cut(in.data(), element_type::float32), cut(out.data(), TestType::type),
-       {.how = rounding::stochastic, .saturate = saturate, .seed = seed, .step = device_step.data()});
+       {.how = rounding::stochastic,
+        .saturate = saturate,
+        .saturated = count.data(),
+        .seed = seed,
+        .step = device_step.data()});
   on.wait();
 
   const auto result = out.read();
-  std::uint64_t wrong = 0;
+  std::uint64_t wrong = 0, beyond = 0;
   for (std::uint64_t i = 0; i < values.size(); ++i) {
     const auto word = reference::random_word(seed, step, i < 100 ? 0 : 1, i < 100 ? i : i - 100);
-    if (!same_number<TestType>(result[i], reference::encode_at_random(values[i], TestType::format, word, saturate)))
-      ++wrong;
+    const auto expected = reference::encode_at_random(values[i], TestType::format, word, saturate);
+    if (!same_number<TestType>(result[i], expected)) ++wrong;
+    const auto free =
+        reference::decode(reference::encode_at_random(values[i], TestType::format, word), TestType::format);
+    if (!std::isnan(values[i]) && !std::isfinite(free.value)) ++beyond;
   }
   CHECK(wrong == 0);
+  CHECK(count.read()[0] == beyond);
   CHECK(out.canaries_are_alive());
+}
+
+TEMPLATE_TEST_CASE("a saturating cast takes every type, and FP32 can be saturated, too", "", ALL_FORMATS) {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const tensors_of_all_sizes<TestType> in(on, 14, 0);
+  const tensors_of_all_sizes<float32> wide(on, 15, 0);
+  const tensors_of_all_sizes<float8_e4m3> narrow(on, 16, 1);
+  const device_buffer<std::uint64_t> counts(on.queue(), {7, 7});
+
+  cast(in.list, wide.list, {.saturate = true, .saturated = counts.data()});
+  cast(in.list, narrow.list, {.saturate = true, .saturated = counts.data() + 1});
+  on.wait();
+
+  const auto wide_bits = wide.memory.read();
+  const auto narrow_bits = narrow.memory.read();
+  std::uint64_t wrong = 0, beyond_wide = 0, beyond_narrow = 0;
+  for (std::uint64_t i = 0; i < in.content.size(); ++i) {
+    if (tensors_of_all_sizes<TestType>::in_gap(i)) continue;
+    const double x = reference::decode(in.content[i], TestType::format).value;
+    const double single = reference::rounded_to_float(x);  // what an FP64 is first of all
+    if (!same_number<float32>(wide_bits[i], reference::encode(x, reference::binary32, true))) ++wrong;
+    if (!same_number<float8_e4m3>(narrow_bits[i], reference::encode(single, reference::e4m3, true))) ++wrong;
+    beyond_wide += reference::is_beyond(x, reference::binary32);
+    beyond_narrow += reference::is_beyond(single, reference::e4m3);
+  }
+  CHECK(wrong == 0);
+  CHECK(counts.read() == std::vector<std::uint64_t>{beyond_wide, beyond_narrow});
+}
+
+TEST_CASE("casting nothing saturates nothing") {
+  const engine& on = any_engine();
+  const device_buffer<std::uint64_t> count(on.queue(), {7});
+  const tensor_list none(on, std::vector<tensor>{});
+
+  cast(none, none, {.saturated = count.data()}).wait();
+
+  CHECK(count.read()[0] == 0);
 }
 
 TEST_CASE("stochastic rounding is right on average") {

@@ -13,7 +13,9 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "launch/operations.hpp"
 #include "syclamp/syclamp.hpp"
+#include "tensor_table.hpp"
 #include "tests/device/devices.hpp"
 #include "tests/device/tensors.hpp"
 #include "tests/reference/inspect.hpp"
@@ -56,8 +58,9 @@ void check_counts(const inspection& seen, const reference::findings& truth, std:
 TEMPLATE_TEST_CASE("each tensor is told about by itself", "", ALL_FORMATS) {
   const engine& on = any_engine();
   const std::size_t offset = GENERATE(0, 1);
-  CAPTURE(on.profile_name(), offset);
-  const tensors_of_all_sizes<TestType> data(on, 21, offset);
+  const bool finite = GENERATE(true, false);
+  CAPTURE(on.profile_name(), offset, finite);
+  const tensors_of_all_sizes<TestType> data(on, 21, offset, finite);
   const inspector look(data.list, detail::tensors), plain(data.list);
 
   look();
@@ -66,6 +69,7 @@ TEMPLATE_TEST_CASE("each tensor is told about by itself", "", ALL_FORMATS) {
   const inspection all = look.result(), same = plain.result();
 
   REQUIRE(tensors.size() == std::size(sizes));
+  if (finite) CHECK(all.all_finite());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     CAPTURE(i);
     const auto truth = expected(data, i);
@@ -171,6 +175,23 @@ TEMPLATE_TEST_CASE("the histogram counts exponents, and no zeros", "", ALL_FORMA
   CHECK(got.of(0) == truth[127]);
 }
 
+TEST_CASE("counts carry on beyond 2^32") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  exponent_histogram before{};
+  before.counts[127] = 0xffff'ffff;
+  const device_buffer<exponent_histogram> histogram(on.queue(), {before});
+  const device_buffer<float> ones(on.queue(), std::vector<float>(100'000, -1.0f));
+  const tensor_list list(on, array_view(ones.data(), 100'000));
+  const auto& table = list.prepared();
+
+  on.kernels().submit(on.queue(), launch::count_exponents, 2, table.addresses, table.starts, table.kinds, table.tensors,
+                      histogram.data());
+  on.wait();
+
+  CHECK(histogram.read()[0].counts[127] == 0xffff'ffffull + 100'000);
+}
+
 TEST_CASE("what was not asked for is refused with how to ask") {
   const engine& on = all_engines().front();
   const device_buffer<float> memory(on.queue(), {1.0f});
@@ -227,6 +248,79 @@ TEMPLATE_TEST_CASE("unscaling and inspecting at once gives what both give", "", 
   CHECK(in.memory.read() == in.content);
   CHECK(std::memcmp(&seen, &same, sizeof seen) == 0);
   CHECK(kernels == (level == detail::list ? 2 : 4));
+}
+
+TEMPLATE_TEST_CASE("unscaling while inspecting writes to outputs of any alignment", "", ALL_FORMATS) {
+  const engine& on = any_engine();
+  const std::size_t offset = GENERATE(0, 1);
+  CAPTURE(on.profile_name(), offset);
+  const tensors_of_all_sizes<TestType> in(on, 25, offset);
+  const tensors_of_all_sizes<float32> out(on, 26, 1 - offset);
+  const inspector look(in.list);
+  const device_scalar scale(on, 4.0f);
+
+  look.unscale(out.list, scale);
+  on.wait();
+
+  check_converted(in, out, 0.25);
+}
+
+TEST_CASE("what is unscaled in place is judged as it was") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> values(150'001, 1.0f);
+  values[5] = 3e38f;  // finite, but not when it is multiplied by 2^14
+  values[100] = nan;
+  values[70'000] = infinity;
+  values[150'000] = -infinity;
+  const device_buffer<float> memory(on.queue(), values);
+  const device_buffer<std::uint16_t> half(on.queue(), {0x7c00});
+  const device_buffer<float> shadow(on.queue(), {0.0f});
+  const tensor_list list(on, {{{memory.data(), values.size()}}, {{half.data(), 1, element_type::float16}}});
+  const tensor_list out(on, {{{memory.data(), values.size()}}, {{shadow.data(), 1}}});
+  const inspector look(list);
+  const device_scalar scale(on, 0x1p-14f);
+
+  look.unscale(out, scale);
+  const inspection seen = look.result();
+
+  CHECK(seen.infs == 3);
+  CHECK(seen.nans == 1);
+  CHECK(seen.first_bad_tensor == 0);
+  CHECK(seen.first_bad == 100);
+  CHECK(seen.findings == (found_inf | found_nan));
+  CHECK(memory.read()[5] == infinity);
+  CHECK(memory.read()[6] == 16384.0f);
+}
+
+TEST_CASE("a tensor that is absent for once leaves nothing of the step before") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> a(on.queue(), std::vector<float>(100'000, 1.0f)), b(on.queue(), {7.0f});
+  tensor_list list(on, {{{a.data(), 100'000}}, {{b.data(), 1}}});
+  const inspector look(list, detail::tensors);
+
+  look();
+  CHECK(look.result().elements == 100'001);
+  list.set_address(0, nullptr);
+  look();
+  CHECK(look.result().elements == 1);
+  CHECK(look.tensors()[0].elements == 0);
+  CHECK(look.groups()[0].sum_of_magnitudes == 7.0f);
+}
+
+TEST_CASE("a refused call leaves the results of the one before") {
+  const engine& on = all_engines().front();
+  const device_buffer<float> memory(on.queue(), {1.0f, 2.0f});
+  const tensor_list list(on, array_view(memory.data(), 1)), other(on, array_view(memory.data(), 2));
+  const inspector look(list, detail::tensors);
+  const device_scalar scale(on, 2.0f);
+  look();
+
+  CHECK_THROWS_AS(look.unscale(other, scale), invalid_argument);
+  CHECK_THROWS_AS(look.unscale(list, nullptr), invalid_argument);
+  CHECK(look.result().scale == 1.0f);
 }
 
 TEST_CASE("unscaling in place while inspecting, with absent tensors on either side") {

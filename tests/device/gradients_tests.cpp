@@ -36,16 +36,17 @@ TEMPLATE_TEST_CASE("unscale divides by the scale, exactly, into FP32 (D10)", "",
   CHECK(in.memory.read() == in.content);
 }
 
-TEMPLATE_TEST_CASE("scaling in place keeps the type and rounds once", "", OUTPUT_FORMATS) {
+TEMPLATE_TEST_CASE("scaling in place keeps the type, rounded to FP32 and then to the type", "", OUTPUT_FORMATS) {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
+  const float factor = GENERATE(8.0f, 1.1f);
   const tensors_of_all_sizes<TestType> data(on, 7, 1);
-  const device_scalar by(on, 8.0f);
+  const device_scalar by(on, factor);
 
   scale(data.list, data.list, by);
   on.wait();
 
-  check_converted(data, data, 8.0);
+  check_converted(data, data, static_cast<double>(factor));
 }
 
 TEMPLATE_TEST_CASE("accumulate adds in FP32, each time with its own scale", "", ALL_FORMATS) {
@@ -126,16 +127,16 @@ TEST_CASE("clipping brings the norm of the unscaled gradients down to the limit,
   const inspector look(in);
   const device_scalar s(on, 1024.0f), limit(on, 2.5f), far(on, 100.0f);
 
-  look();
+  look(s);
   const unscaled_gradients gradients = unscale(in, out, s);
-  clip_coefficient(on, look.device_result(), s, far, result.data());
+  clip_coefficient(on, look.device_result(), far, result.data());
   clip(gradients, result.data());
   on.wait();
   CHECK(result.read()[0].norm == 5.0f);
   CHECK(result.read()[0].coefficient == 1.0f);
   CHECK(unscaled.read() == std::vector<float>{3.0f, -4.0f, 0.0f});
 
-  clip_coefficient(on, look.device_result(), s, limit, result.data());
+  clip_coefficient(on, look.device_result(), limit, result.data());
   clip(gradients, result.data());
   on.wait();
   const float coefficient = 2.5f / (5.0f + 1e-6f);
@@ -156,9 +157,9 @@ TEST_CASE("each group is clipped by its own norm, of any kind") {
   const inspector look(list, detail::tensors);
   const device_scalar s(on, 2.0f), limit(on, 1.0f);
 
-  look();
+  look(s);
   const auto gradients = unscale(list, list, s);
-  clip_coefficients(on, look.device_groups(), list.groups(), s, limit, results.data(), kind);
+  clip_coefficients(on, look.device_groups(), list.groups(), limit, results.data(), kind);
   clip_by_group(gradients, results.data());
   on.wait();
 
@@ -174,6 +175,23 @@ TEST_CASE("each group is clipped by its own norm, of any kind") {
   CHECK(memory.read() ==
         std::vector<float>{3.0f * factor, -4.0f * factor, 0.25f, 0.0f * factor, 12.0f * factor, 0.0f * factor});
   CHECK(results.canaries_are_alive());
+}
+
+TEST_CASE("an L1 norm that nobody has measured is a NaN, and clips nothing") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> memory(on.queue(), {3.0f, 4.0f});
+  const device_buffer<clip_result> result(on.queue(), std::vector<clip_result>(1));
+  const inspector look(tensor_list(on, array_view(memory.data(), 2)));
+  const device_scalar limit(on, 1.0f);
+
+  look();
+  clip_coefficient(on, look.device_result(), limit, result.data(), norm_kind::l1);
+  on.wait();
+
+  CHECK(std::isnan(result.read()[0].norm));
+  CHECK(result.read()[0].coefficient == 1.0f);
+  CHECK(std::isnan(norm(look.result(), norm_kind::l1)));
 }
 
 TEST_CASE("clipping by value bounds every element and hides no NaN") {
@@ -237,6 +255,16 @@ TEST_CASE("lists that do not fit are refused with the tensor's name and the reme
   CHECK_THROWS_MATCHES(cast(twice, apart), invalid_argument, MessageMatches(ContainsSubstring("overlaps the input")));
   CHECK_NOTHROW(clear(twice));
   const tensor_list wide(on, {{{memory.data() + 60, 10, element_type::float64}, "wide"}});
+  CHECK_THROWS_MATCHES(unscale(fp32(0, 10), fp32(20, 10), nullptr), invalid_argument,
+                       MessageMatches(ContainsSubstring("scale is null")));
+  CHECK_THROWS_AS(scale(fp32(0, 10), fp32(20, 10), nullptr), invalid_argument);
+  CHECK_THROWS_AS(accumulate(fp32(0, 10), fp32(20, 10), nullptr), invalid_argument);
+  CHECK_THROWS_AS(clip_coefficient(on, nullptr, s, nullptr), invalid_argument);
+  CHECK_THROWS_AS(clip(unscaled_gradients::never_scaled(fp32(0, 10)), nullptr), invalid_argument);
+  CHECK_THROWS_AS(clip_by_value(unscaled_gradients::never_scaled(fp32(0, 10)), nullptr), invalid_argument);
+  CHECK_THROWS_AS(reset_findings(on, nullptr), invalid_argument);
+  CHECK_THROWS_MATCHES(cast(fp32(0, 10), fp32(20, 10), {.scales = s, .divide = true}), invalid_argument,
+                       MessageMatches(ContainsSubstring("unscale")));
   CHECK_THROWS_MATCHES(cast(fp32(0, 10), wide), invalid_argument, MessageMatches(ContainsSubstring("not written")));
   CHECK_THROWS_MATCHES(unscaled_gradients::never_scaled(fp16(10)), invalid_argument,
                        MessageMatches(ContainsSubstring("cast")));

@@ -9,6 +9,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "device_memory.hpp"
 #include "syclamp/syclamp.hpp"
 #include "tensor_table.hpp"
 #include "tests/device/device_buffer.hpp"
@@ -215,15 +216,30 @@ TEST_CASE("what a list cannot hold is refused by the name of the tensor") {
   CHECK_THROWS_MATCHES(list.set_address(1, memory.data()), invalid_argument,
                        MessageMatches(ContainsSubstring("tensor 1")));
   CHECK_THROWS_AS(tensor_list(on, {{{memory.data(), 1}, "w", 1u << 22}}), invalid_argument);
+  const float* absent = nullptr;
+  CHECK_THROWS_MATCHES(
+      tensor_list(on, {{{absent, std::uint64_t{1} << 63}, "half"}, {{absent, std::uint64_t{1} << 63}, "other half"}}),
+      invalid_argument, MessageMatches(ContainsSubstring("tensor 0 (\"half\")")));
 }
 
-TEST_CASE("a table of fifty thousand small tensors stays within its memory") {
+TEST_CASE("fifty thousand small tensors and their inspection stay within their memory") {
   const engine& on = all_engines().front();
   const device_buffer<float> memory(on.queue(), std::vector<float>(100, 1.0f));
+
+  const std::uint64_t before = device_bytes_counter();
   const tensor_list list(on, std::vector<tensor>(50'000, {{memory.data(), 100}}));
+  const inspector look(list);
 
-  const std::uint64_t tensors = list.size();
-  const std::uint64_t table_bytes = tensors * (8 + 8 + 4) + list.prepared().chunks * 40;
+  CHECK(device_bytes_counter() - before <= (std::uint64_t{1} << 20) + list.elements() * 4 / 1000);
+}
 
-  CHECK(table_bytes <= (std::uint64_t{1} << 20) + list.elements() * 4 / 1000);
+TEST_CASE("one large tensor costs next to nothing") {
+  const engine& on = all_engines().front();
+  const std::uint16_t* absent = nullptr;
+
+  const std::uint64_t before = device_bytes_counter();
+  const tensor_list list(on, array_view(absent, std::uint64_t{1} << 40, element_type::float16));
+  const inspector look(list);
+
+  CHECK(device_bytes_counter() - before <= (std::uint64_t{1} << 20) + 2 * list.elements() / 1000);
 }

@@ -2,6 +2,7 @@
 // Lists of tensors to test on, and numbers in device memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -23,13 +24,31 @@ std::vector<typename Format::bits> any_bits(std::uint64_t count, std::uint32_t s
   return data;
 }
 
+/// Finite numbers with exponents near the middle of the range, of which FP32 can hold the squares; a tenth of them
+/// zero.
+template <typename Format>
+std::vector<typename Format::bits> finite_bits(std::uint64_t count, std::uint32_t seed) {
+  using bits = typename Format::bits;
+  constexpr int fraction_bits = Format::format.fraction_bits, bias = (1 << (Format::format.exponent_bits - 1)) - 1;
+  auto data = any_bits<Format>(count, seed);
+  std::mt19937 random(seed + 1);
+  for (auto& one : data) {
+    const auto exponent = static_cast<bits>(bias - std::min(bias - 1, 6) + static_cast<int>(random() % 7));
+    const auto rest = static_cast<bits>(one & (Format::sign | ((bits{1} << fraction_bits) - 1)));
+    one = random() % 10 == 0 ? bits{0} : static_cast<bits>(rest | static_cast<bits>(exponent << fraction_bits));
+  }
+  return data;
+}
+
 /// A list of tensors of all sizes in one piece of memory with canaries; odd offsets if not aligned.
 template <typename Format>
 struct tensors_of_all_sizes {
   using bits = typename Format::bits;
 
-  tensors_of_all_sizes(const syclamp::engine& on, std::uint32_t seed, std::size_t offset)
-      : content(any_bits<Format>(total(), seed)), memory(on.queue(), content, offset), list(on, describe()) {}
+  tensors_of_all_sizes(const syclamp::engine& on, std::uint32_t seed, std::size_t offset, bool finite = false)
+      : content(finite ? finite_bits<Format>(total(), seed) : any_bits<Format>(total(), seed)),
+        memory(on.queue(), content, offset),
+        list(on, describe()) {}
 
   static std::uint64_t total() {
     std::uint64_t sum = 0;
