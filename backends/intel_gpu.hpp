@@ -8,7 +8,7 @@ namespace syclamp::backends {
 
 inline constexpr profile intel_gpu{
     .name = "intel_gpu",
-    .inspect = {.pack_bytes = 16, .most_lanes = 4, .group_size = 512, .groups_per_unit = 8},
+    .inspect = {.pack_bytes = 16, .most_lanes = 4, .group_size = 256, .groups_per_unit = 16},
     .convert = {.pack_bytes = 16, .most_lanes = 4, .group_size = 512, .groups_per_unit = 8},
 };
 

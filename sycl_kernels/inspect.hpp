@@ -72,8 +72,12 @@ template <unsigned GroupSize, typename SecondLook>
 /// What an inspection does with the elements besides looking at them: nothing. (Another such effect is in unscale.hpp.)
 struct only_looking {
   void begin_chunk() const {}
-  only_looking of(const segment&) const { return {}; }
 
+  /// Calls `add` with what is to be done with the packs of a piece.
+  template <typename Format, typename Add>
+  [[gnu::always_inline]] void act_on(const segment&, Add add) const {
+    add(*this);
+  }
   bool is_aligned(unsigned) const { return true; }
   template <unsigned Lanes, typename Place, typename Bits>
   void operator()(const Place&, Bits, pack<float, Lanes>) const {}
@@ -83,12 +87,11 @@ struct only_looking {
   bool has_overwritten(const segment&) const { return false; }
 };
 
-/// Adds a piece to a tally, and does what else `effect` says.
-template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool Magnitudes, typename Effect>
-[[gnu::always_inline]] inline void add_piece(const work_item& item, const segment& piece,
-                                             tally<Format, Lanes, Blocks, Magnitudes>& seen, const Effect& effect) {
+/// Adds a piece to a tally, and does `also` with it.
+template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool Magnitudes, typename Also>
+[[gnu::always_inline]] inline void add_packs(const work_item& item, const segment& piece,
+                                             tally<Format, Lanes, Blocks, Magnitudes>& seen, const Also& also) {
   const auto* elements = piece.array<Format>();
-  const auto also = effect.of(piece);
   const std::uint64_t begin = piece.first_element();
   const std::uint32_t packs = piece.count() / Lanes, rest = piece.count() % Lanes;
   const std::uint32_t first = first_pack<GroupSize, Lanes>(item, piece);
@@ -118,6 +121,13 @@ template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool
     seen.end_block();
     seen.filled += Lanes - rest;
   }
+}
+
+template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool Magnitudes, typename Effect>
+[[gnu::always_inline]] inline void add_piece(const work_item& item, const segment& piece,
+                                             tally<Format, Lanes, Blocks, Magnitudes>& seen, const Effect& effect) {
+  effect.template act_on<Format>(
+      piece, [&](const auto& also) __attribute__((always_inline)) { add_packs<GroupSize>(item, piece, seen, also); });
 }
 
 /// The chunks of a list, one record each. `Effect` is what else is done with the elements on the way.

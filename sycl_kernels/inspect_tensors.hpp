@@ -23,19 +23,17 @@ struct inspect_pieces {
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          chunk_findings* findings) {
     const tensor_table table{addresses, starts, kinds, tensors};
-    const chunk_range mine = chunks_of_group(item, table);
-    for (std::uint32_t chunk = mine.begin; chunk < mine.end; ++chunk)
-      for (segment piece(table, chunk); piece.exists(); piece.next()) {
-        with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
-          using number = decltype(format);
-          tally_for<number, inspected_lanes<number, PackBytes, MostLanes>(), GroupSize, true> seen;
-          add_piece<GroupSize>(item, piece, seen, only_looking{});
-          local.findings[item.id] = seen.total();
-        });
-        if (item.id == 0) local.findings[0].elements = piece.count();
-        report<GroupSize>(item, local.findings, findings[std::uint64_t{chunk} + piece.tensor()],
-                          [&]() __attribute__((always_inline)) { return census<GroupSize>(item, piece); });
-      }
+    for (piece_walk piece(table, chunks_of_group(item, table)); piece.exists(); piece.next()) {
+      with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
+        using number = decltype(format);
+        tally_for<number, inspected_lanes<number, PackBytes, MostLanes>(), GroupSize, true> seen;
+        add_piece<GroupSize>(item, piece, seen, only_looking{});
+        local.findings[item.id] = seen.total();
+      });
+      if (item.id == 0) local.findings[0].elements = piece.count();
+      report<GroupSize>(item, local.findings, findings[std::uint64_t{piece.chunk()} + piece.tensor()],
+                        [&]() __attribute__((always_inline)) { return census<GroupSize>(item, piece); });
+    }
   }
 };
 

@@ -45,6 +45,7 @@ class segment {
   }
 
   std::uint32_t tensor() const { return tensor_; }
+  std::uint32_t chunk() const { return static_cast<std::uint32_t>(begin_ / chunk_elements); }
   element_type type() const { return tensor_kind::type(table_.kinds[tensor_]); }
   std::uint32_t group() const { return tensor_kind::group(table_.kinds[tensor_]); }
   std::uint32_t count() const { return count_; }
@@ -68,11 +69,11 @@ class segment {
   std::uint64_t address() const { return table_.addresses[tensor_]; }
   bool is_aligned(std::uint32_t bytes) const { return table_.addresses[tensor_] % bytes == 0; }
 
- private:
+ protected:
   /// Stops at the next tensor with something in the chunk, or behind the last one that begins in it. (A loop that is
   /// left by `return`, or out of a scope with variables, makes AdaptiveCpp's CPU targets take the wrong way out of a
   /// kernel with barriers.)
-  void find() {
+  [[gnu::always_inline]] void find() {
     count_ = 0;
     while (tensor_ < table_.tensors && table_.starts[tensor_] < begin_ + chunk_elements) {
       measure();
@@ -82,7 +83,7 @@ class segment {
   }
 
   /// How much of the tensor, which begins before the chunk ends, lies in the chunk.
-  void measure() {
+  [[gnu::always_inline]] void measure() {
     const std::uint64_t start = table_.starts[tensor_];
     const std::uint64_t end = table_.starts[tensor_ + 1] - tensor_kind::padding(table_.kinds[tensor_]);
     offset_ = start > begin_ ? static_cast<std::uint32_t>(start - begin_) : 0;
@@ -100,6 +101,37 @@ class segment {
 inline chunk_range chunks_of_group(const work_item& item, const tensor_table& table) {
   return chunks_of_group(item, chunks_of(table.starts[table.tensors]));
 }
+
+/// Moves over the pieces of several chunks in one loop. For kernels with barriers: inside of nested loops,
+/// AdaptiveCpp's CPU targets lose the first turn of the inner one.
+class piece_walk : public segment {
+ public:
+  piece_walk(const tensor_table& table, chunk_range chunks)
+      : segment(table, chunks.begin), end_(std::uint64_t{chunks.end} * chunk_elements) {
+    if (begin_ < end_) {
+      find_in_chunks();
+    } else {
+      count_ = 0;
+    }
+  }
+
+  void next() {
+    segment::next();
+    find_in_chunks();
+  }
+
+ private:
+  /// The last tensor that begins in a chunk may go on in the next.
+  void find_in_chunks() {
+    while (count_ == 0 && begin_ + chunk_elements < end_) {
+      begin_ += chunk_elements;
+      tensor_ -= tensor_ != 0;
+      find();
+    }
+  }
+
+  std::uint64_t end_;
+};
 
 /// Calls `action(piece)` for each piece in these chunks.
 template <typename Action>

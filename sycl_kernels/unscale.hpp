@@ -15,22 +15,23 @@ namespace syclamp::kernels {
 
 /// Leaves the unscaled elements of a piece in an FP32 tensor, unless that is absent. An Inf or NaN in a tensor that is
 /// unscaled in place is counted before it is overwritten: it might not be what it was afterwards, or the only one.
+template <bool InPlace>
 struct unscaling_piece {
   std::uint64_t address;
   factor_pair factor;
-  chunk_findings* bad;  ///< null if the piece is not in place
-  std::uint64_t begin;  ///< where in its tensor a chunk would begin
+  chunk_findings* bad;
+  std::uint64_t begin;  ///< where in its tensor the chunk begins
 
   bool is_aligned(unsigned lanes) const { return address % (lanes * sizeof(float)) == 0; }
 
   template <unsigned Lanes, typename Place, typename Bits>
   [[gnu::always_inline]] void operator()(const Place& place, Bits raw, pack<float, Lanes> x) const {
-    if constexpr (std::is_same_v<Bits, pack<std::uint32_t, Lanes>>) {  // FP32, the only type that is in place
+    if constexpr (InPlace) {
       const auto magnitude = raw & 0x7fffffffu;
-      if (bad != nullptr && __builtin_reduce_max(magnitude) >= 0x7f800000u)
+      if (__builtin_reduce_max(magnitude) >= 0x7f800000u)
         count<Lanes>(magnitude, static_cast<std::uint32_t>(place.first - begin));
     }
-    if (address != 0) place.write(reinterpret_cast<float*>(address), factor(x));
+    if (InPlace || address != 0) place.write(reinterpret_cast<float*>(address), factor(x));
   }
 
  private:
@@ -58,9 +59,19 @@ struct unscaling {
   chunk_findings* bad;  ///< of this work-item, in local memory
 
   void begin_chunk() const { *bad = nothing_found(); }
-  unscaling_piece of(const segment& piece) const {
-    return {addresses[piece.tensor()], factor, has_overwritten(piece) ? bad : nullptr,
-            piece.first_element() - piece.offset_in_chunk()};
+
+  template <typename Format, typename Add>
+  [[gnu::always_inline]] void act_on(const segment& piece, Add add) const {
+    const std::uint64_t address = addresses[piece.tensor()], begin = piece.first_element() - piece.offset_in_chunk();
+    if constexpr (std::is_same_v<Format, format<element_type::float32>>) {  // the only type that can be in place
+      if (has_overwritten(piece)) {
+        add(unscaling_piece<true>{address, factor, bad, begin});
+      } else {
+        add(unscaling_piece<false>{address, factor, bad, begin});
+      }
+    } else {
+      add(unscaling_piece<false>{address, factor, bad, begin});
+    }
   }
   chunk_findings counted() const { return *bad; }
   bool has_overwritten(const segment& piece) const { return addresses[piece.tensor()] == piece.address(); }
