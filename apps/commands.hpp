@@ -7,6 +7,8 @@ namespace syclamp::program {
 
 // Each adds its command to the program; the command runs when the command line names it.
 void add_bench_command(CLI::App& program);
+void add_exponents_command(CLI::App& program);
 void add_info_command(CLI::App& program);
+void add_simulate_command(CLI::App& program);
 
 }  // namespace syclamp::program

@@ -12,6 +12,8 @@ int main(int argc, char** argv) {
   program.require_subcommand(1);
   program.footer("`syclamp COMMAND --help` explains a command.");
   syclamp::program::add_info_command(program);
+  syclamp::program::add_simulate_command(program);
+  syclamp::program::add_exponents_command(program);
   syclamp::program::add_bench_command(program);
   try {
     program.parse(argc, argv);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "syclamp/engine.hpp"
 
+#include <atomic>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -80,6 +81,7 @@ struct engine::state {
   sycl::queue queue;
   const profile& tuning;
   std::unique_ptr<launch::kernel_library> kernels;
+  std::atomic<std::uint64_t> waits = 0;
 };
 
 engine::engine() : engine(best_queue()) {}
@@ -96,7 +98,12 @@ void engine::compile_all() const {
   for (const launch::operation_base* op : launch::operations) state_->kernels->prepare(*op);
 }
 
-void engine::wait() const { state_->queue.wait_and_throw(); }
+void engine::wait() const {
+  state_->waits.fetch_add(1, std::memory_order_relaxed);
+  state_->queue.wait_and_throw();
+}
+
+std::uint64_t engine::waits() const { return state_->waits.load(std::memory_order_relaxed); }
 
 std::vector<std::string> profile_names() {
   std::vector<std::string> names;

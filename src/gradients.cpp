@@ -36,16 +36,12 @@ unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, con
   check_given("accumulate", "scale", scale);
   check_pair("accumulate", in, sum);
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
-  return unscaled_maker::make(sum, convert(in, sum, {.values = scale, .kind = factor_kind::divide}, true, unless_bad));
+  const condition only{unless_bad != nullptr ? &unless_bad->findings : nullptr, found_nothing};
+  return unscaled_maker::make(sum, convert(in, sum, {.values = scale, .kind = factor_kind::divide}, true, only));
 }
 
 sycl::event clear(const tensor_list& list, const inspection* only_if_bad) {
-  const auto& table = list.prepared();
-  launch::kernel_library& library = list.on().kernels();
-  const auto groups = library.groups_for(launch::clear_list, table.chunks);
-  if (groups == 0) return {};
-  return library.submit(list.on().queue(), launch::clear_list, groups, table.addresses, table.starts, table.kinds,
-                        table.tensors, only_if_bad);
+  return clear_unless(list, only_if_bad != nullptr ? &only_if_bad->findings : nullptr, 0, found_nothing);
 }
 
 sycl::event clip_coefficient(const engine& on, const inspection* seen, const float* max_norm, clip_result* result,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "layout.hpp"
+#include "norm.hpp"
 #include "place.hpp"
 
 namespace syclamp::kernels {
@@ -19,15 +20,9 @@ struct clip_coefficients {
                                          norm_kind kind, const float* max_norm, clip_result* results) {
     const std::uint64_t i = item.global_id<GroupSize>();
     if (i >= count) return;
-    const float scaled = kind == norm_kind::l2   ? __builtin_elementwise_sqrt(seen[i].sum_of_squares)
-                         : kind == norm_kind::l1 ? seen[i].sum_of_magnitudes
-                                                 : seen[i].amax;
-    const float norm = scaled / seen[i].scale;
-    const float wanted = *max_norm / (norm + clip_epsilon);
+    const float norm = unscaled_norm(seen[i], kind);
     results[i].norm = norm;
-    // A norm that is Inf or NaN leaves the gradients as they are: whether to skip the step is not decided here.
-    results[i].coefficient =
-        wanted < 1.0f && (__builtin_bit_cast(std::uint32_t, norm) & 0x7f800000u) != 0x7f800000u ? wanted : 1.0f;
+    results[i].coefficient = clip_factor(norm, *max_norm);
   }
 };
 

@@ -5,7 +5,7 @@
 // coefficient), cast (1), and accumulate, which adds to what is there. The factor is read from device memory.
 //
 //   convert_list     many work-groups   in, out → out
-//   clear_list       many work-groups   → zeros, or nothing, as an inspection tells
+//   clear_list       many work-groups   → zeros, or nothing where a word in memory says so
 #pragma once
 
 #include <type_traits>
@@ -24,9 +24,10 @@ struct convert_list {
                                          const std::uint32_t* in_kinds, const std::uint64_t* out_addresses,
                                          const std::uint32_t* out_kinds, const std::uint64_t* starts,
                                          std::uint32_t tensors, const float* factors, factor_kind kind, factor_per per,
-                                         std::uint32_t stride, bool accumulate, const inspection* skip_if_bad) {
+                                         std::uint32_t stride, bool accumulate, const std::uint32_t* word,
+                                         std::uint32_t wanted) {
     constexpr unsigned lanes = MostLanes;
-    if (skip_if_bad != nullptr && skip_if_bad->findings != found_nothing) return;
+    if (word != nullptr && *word != wanted) return;
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const stream in{piece.address(), piece.type()};
@@ -77,11 +78,11 @@ struct clear_list {
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
-                                         const inspection* only_if_bad) {
+                                         const std::uint32_t* words, std::uint32_t stride, std::uint32_t spared) {
     constexpr unsigned lanes = MostLanes;
-    if (only_if_bad != nullptr && only_if_bad->findings == found_nothing) return;
     const tensor_table table{addresses, starts, kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
+      if (words != nullptr && words[std::uint64_t{piece.group()} * stride] == spared) return;
       with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
         using bits = typename decltype(format)::bits;
         auto* target = reinterpret_cast<bits*>(piece.address());

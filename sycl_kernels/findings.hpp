@@ -87,10 +87,20 @@ struct tally {
     const words magnitude = __builtin_convertvector(raw, words) & Format::magnitude;
     worst = __builtin_elementwise_max(worst, magnitude);
     counts.add(ones<words>(magnitude == 0), ones<words>(magnitude < Format::smallest_normal));
-    const pack<float, Lanes> value = Format::template widen<Lanes>(raw);
+    if constexpr (requires { Format::template widen_apart<Lanes>(raw); }) {
+      const pack<float, Lanes> apart = Format::template widen_apart<Lanes>(raw);
+      sum_up(apart);
+      return Format::template in_order<Lanes>(apart);
+    } else {
+      const pack<float, Lanes> value = Format::template widen<Lanes>(raw);
+      sum_up(value);
+      return value;
+    }
+  }
+
+  void sum_up(pack<float, Lanes> value) {
     block_squares = __builtin_elementwise_fma(value, value, block_squares);
     if constexpr (Magnitudes) block_magnitudes += __builtin_elementwise_abs(value);
-    return value;
   }
 
   void end_block() {

@@ -59,6 +59,22 @@ struct format<element_type::bfloat16> {
     return __builtin_bit_cast(pack<float, Lanes>, __builtin_convertvector(x, pack<std::uint32_t, Lanes>) << 16);
   }
 
+  /// For sums: the even lanes, then the odd ones. A word of two elements is cut in place.
+  template <unsigned Lanes>
+  static pack<float, Lanes> widen_apart(pack<bits, Lanes> x) {
+    const auto pairs = __builtin_bit_cast(pack<std::uint32_t, Lanes / 2>, x);
+    pack<std::uint32_t, Lanes> wide;
+    wide.lo = pairs << 16;
+    wide.hi = pairs & 0xffff0000u;
+    return __builtin_bit_cast(pack<float, Lanes>, wide);
+  }
+
+  /// From there to the order of the elements.
+  template <unsigned Lanes>
+  static pack<float, Lanes> in_order(pack<float, Lanes> apart) {
+    return interleave_halves(apart, std::make_index_sequence<Lanes>{});
+  }
+
   /// A NaN stays one, made quiet. Shorter than `round_to`, because the exponents are those of FP32.
   template <unsigned Lanes>
   static pack<bits, Lanes> narrow(pack<float, Lanes> x) {

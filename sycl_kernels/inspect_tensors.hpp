@@ -37,6 +37,11 @@ struct inspect_pieces {
   }
 };
 
+/// The scale of a group: the same for all if `stride` is 0. `scale` may be null.
+inline const float* scale_of(const float* scale, std::uint32_t stride, std::uint64_t group) {
+  return scale != nullptr ? scale + group * stride : nullptr;
+}
+
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct inspect_tensors {
   struct shared {
@@ -46,7 +51,7 @@ struct inspect_tensors {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_findings* findings,
                                          const std::uint64_t* addresses, const std::uint64_t* starts,
                                          const std::uint32_t* kinds, std::uint32_t tensors, const float* scale,
-                                         inspection* results) {
+                                         std::uint32_t stride, inspection* results) {
     for (std::uint64_t tensor = item.group; tensor < tensors; tensor += item.groups) {
       const std::uint64_t begin = starts[tensor], end = starts[tensor + 1] - tensor_kind::padding(kinds[tensor]);
       const bool exists = addresses[tensor] != 0 && begin != end;
@@ -62,7 +67,7 @@ struct inspect_tensors {
         mine = merge(mine, one);
       }
       const totals all = reduce_over_group<GroupSize>(item, local.all, mine);
-      if (item.id == 0) results[tensor] = finished(all, scale);
+      if (item.id == 0) results[tensor] = finished(all, scale_of(scale, stride, tensor_kind::group(kinds[tensor])));
     }
   }
 };
@@ -77,7 +82,8 @@ struct inspect_groups {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const inspection* of_tensors,
                                          std::uint32_t tensors, const std::uint32_t* members,
                                          const std::uint32_t* group_starts, std::uint32_t groups, const float* scale,
-                                         inspection* of_groups, inspection* of_all, std::uint32_t* sticky) {
+                                         std::uint32_t stride, inspection* of_groups, inspection* of_all,
+                                         std::uint32_t* sticky) {
     for (std::uint64_t group = item.group; group <= groups; group += item.groups) {
       const bool is_all = group == groups;
       const std::uint32_t begin = is_all ? 0 : group_starts[group], end = is_all ? tensors : group_starts[group + 1];
@@ -86,9 +92,11 @@ struct inspect_groups {
         mine = merge(mine, total_of(of_tensors[is_all ? i : members[i]]));
       const totals all = reduce_over_group<GroupSize>(item, local.all, mine);
       if (item.id == 0) {
-        const inspection seen = finished(all, scale);
+        // All groups together have a scale only if it is the same for all.
+        const bool is_scaled = scale != nullptr && (!is_all || stride == 0);
+        const inspection seen = finished(all, is_scaled ? scale_of(scale, stride, group) : nullptr);
         (is_all ? *of_all : of_groups[group]) = seen;
-        if (is_all && sticky != nullptr) or_in_device(sticky, seen.findings);
+        if (sticky != nullptr) or_in_device(sticky, seen.findings);
       }
     }
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace syclamp::kernels {
 
@@ -76,12 +77,21 @@ inline Count ones(Mask mask) {
   return __builtin_bit_cast(Count, -mask);
 }
 
-/// Sum over the lanes, lane 0 first: the order is part of the result.
+/// The first lane of the lower half, the first of the upper one, the second of the lower one, and so on.
+template <typename Pack, std::size_t... Lane>
+inline Pack interleave_halves(Pack x, std::index_sequence<Lane...>) {
+  return __builtin_shufflevector(x, x, (Lane / 2 + Lane % 2 * (sizeof...(Lane) / 2))...);
+}
+
+/// Sum over the lanes: the upper half is added to the lower one until there are two. The order is part of the result.
 template <typename Sum, unsigned Lanes, typename T>
 inline Sum sum_lanes(pack<T, Lanes> lanes) {
-  Sum sum = lanes[0];
-  for (unsigned i = 1; i < Lanes; ++i) sum += lanes[i];
-  return sum;
+  const auto wide = __builtin_convertvector(lanes, pack<Sum, Lanes>);
+  if constexpr (Lanes == 2) {
+    return wide[0] + wide[1];
+  } else {
+    return sum_lanes<Sum, Lanes / 2, Sum>(wide.lo + wide.hi);
+  }
 }
 
 }  // namespace syclamp::kernels

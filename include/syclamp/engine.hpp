@@ -44,6 +44,9 @@ class engine {
   /// How many kernels this engine has submitted so far.
   std::uint64_t kernels_submitted() const;
 
+  /// How often the host has waited for this engine's queue so far, by `wait` or by a function that says it waits.
+  std::uint64_t waits() const;
+
   /// Compiles (or loads from the cache) everything that this engine may ever submit, so that no later call does.
   /// \throws kernel_build_error
   void compile_all() const;

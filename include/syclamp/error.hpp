@@ -20,6 +20,12 @@ class invalid_argument : public error {
   using error::error;
 };
 
+/// A call at the wrong moment, for example a second `step` without an `update` in between.
+class misuse_error : public error {
+ public:
+  using error::error;
+};
+
 /// No device was found on which the library could run.
 class no_device_error : public error {
  public:

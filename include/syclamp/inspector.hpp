@@ -62,6 +62,7 @@ class inspector {
   exponent_histogram histogram() const;     ///< \throws invalid_argument if the inspector's level is too low
 
  private:
+  friend struct inspector_access;  // the library's own operations
   struct state;
   std::shared_ptr<state> state_;
 };

@@ -7,6 +7,7 @@
 
 #include "launch/operation.hpp"
 #include "sycl_kernels/layout.hpp"
+#include "sycl_kernels/scaler_layout.hpp"
 
 namespace syclamp::launch {
 
@@ -32,22 +33,23 @@ inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_fin
 inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*> inspect_pieces{
     "inspect_pieces", "inspect_tensors", &profile::inspect};
 
-inline constexpr operation<const kernels::chunk_findings*, addresses, starts, kinds, tensors, scalar, inspection*>
+inline constexpr operation<const kernels::chunk_findings*, addresses, starts, kinds, tensors, scalar, std::uint32_t,
+                           inspection*>
     inspect_tensors{"inspect_tensors", "inspect_tensors", &profile::inspect};
 
 inline constexpr operation<const inspection*, tensors, const std::uint32_t*, const std::uint32_t*, std::uint32_t,
-                           scalar, inspection*, inspection*, std::uint32_t*>
+                           scalar, std::uint32_t, inspection*, inspection*, std::uint32_t*>
     inspect_groups{"inspect_groups", "inspect_tensors", &profile::inspect};
 
 inline constexpr operation<addresses, starts, kinds, tensors, exponent_histogram*> count_exponents{
     "count_exponents", "exponents", &profile::convert};
 
 inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, kernels::factor_kind,
-                           kernels::factor_per, std::uint32_t, bool, const inspection*>
+                           kernels::factor_per, std::uint32_t, bool, const std::uint32_t*, std::uint32_t>
     convert_list{"convert_list", "convert", &profile::convert};
 
-inline constexpr operation<addresses, starts, kinds, tensors, const inspection*> clear_list{"clear_list", "convert",
-                                                                                            &profile::convert};
+inline constexpr operation<addresses, starts, kinds, tensors, const std::uint32_t*, std::uint32_t, std::uint32_t>
+    clear_list{"clear_list", "convert", &profile::convert};
 
 inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, kernels::factor_kind,
                            bool, bool, std::uint64_t, const std::uint64_t*, std::uint64_t*>
@@ -70,12 +72,36 @@ inline constexpr operation<addresses, kinds, addresses, kinds, addresses, kinds,
                            const float*>
     straight_through{"straight_through", "quantize", &profile::convert};
 
+inline constexpr operation<const kernels::chunk_findings*, starts, tensors, inspection*, kernels::scaler_memory*,
+                           scale_state*, kernels::step_draft*, scalar, std::uint32_t, std::uint32_t, step_verdict*>
+    inspect_and_judge{"inspect_and_judge", "scaler", &profile::inspect};
+
+inline constexpr operation<const inspection*, const kernels::ballot*, kernels::scaler_memory*, scale_state*,
+                           kernels::step_draft*, std::uint32_t, scalar, std::uint32_t, std::uint32_t, step_verdict*>
+    judge_gradients{"judge_gradients", "scaler", &profile::convert};
+
+inline constexpr operation<const inspection*, std::uint32_t, bool, kernels::scaler_memory*> report_jointly{
+    "report_jointly", "scaler", &profile::convert};
+
+inline constexpr operation<const inspection*, const kernels::scaler_memory*, std::uint32_t, kernels::ballot*>
+    fill_ballots{"fill_ballots", "scaler", &profile::convert};
+
+inline constexpr operation<kernels::scaler_memory*, scale_state*, kernels::step_draft*, std::uint32_t, float,
+                           kernels::ledger_slot*, std::uint32_t>
+    update_scale{"update_scale", "scaler", &profile::convert};
+
+inline constexpr operation<scale_state*, std::uint32_t> resume_scaling{"resume_scaling", "scaler", &profile::convert};
+
+inline constexpr operation<scalar, float, std::uint32_t, kernels::running_value*, std::uint32_t*> guard_value{
+    "guard_value", "scaler", &profile::convert};
+
 inline constexpr operation<const kernels::arithmetic_inputs*, kernels::arithmetic_answers*> self_test{
     "self_test", "self_test", &profile::inspect};
 
 inline constexpr const operation_base* operations[] = {
-    &inspect_chunks,  &inspect_total, &unscale_chunks,   &inspect_pieces, &inspect_tensors,   &inspect_groups,
-    &count_exponents, &convert_list,  &clear_list,       &cast_list,      &clip_coefficients, &clamp_list,
-    &update_scales,   &fake_quantize, &straight_through, &self_test};
+    &inspect_chunks,  &inspect_total, &unscale_chunks,   &inspect_pieces,    &inspect_tensors,   &inspect_groups,
+    &count_exponents, &convert_list,  &clear_list,       &cast_list,         &clip_coefficients, &clamp_list,
+    &update_scales,   &fake_quantize, &straight_through, &inspect_and_judge, &judge_gradients,   &report_jointly,
+    &fill_ballots,    &update_scale,  &resume_scaling,   &guard_value,       &self_test};
 
 }  // namespace syclamp::launch

@@ -18,10 +18,17 @@ def included(path):
     return [(number, match[1]) for number, line in enumerate(path.read_text().splitlines(), 1) if (match := INCLUDE.match(line))]
 
 
+# Files of sycl_kernels/ that host code includes as well: the records that both sides see, and the rules of the scaler.
+SHARED = tuple(
+    pathlib.Path("sycl_kernels", name)
+    for name in ("layout.hpp", "log2.hpp", "scale_number.hpp", "scale_rule.hpp", "scaler_layout.hpp")
+)
+
+
 def records(root):
     """Public headers that the device compilers see as well; they may include the standard library and each other."""
-    layout = root / "sycl_kernels/layout.hpp"
-    return {name for _, name in included(layout) if name.startswith("syclamp/")} if layout.is_file() else set()
+    files = [root / path for path in SHARED if (root / path).is_file()]
+    return {name for file in files for _, name in included(file) if name.startswith("syclamp/")}
 
 
 RULES = {
@@ -29,7 +36,7 @@ RULES = {
     "src/": {"std", "sycl", "include", "backends", "src", "layout", "other"},
     "src/launch/aot/": {"std", "sycl", "include", "backends", "src", "layout", "other", "sycl_kernels"},
     "sycl_kernels/": {"std", "sycl", "sycl_kernels", "layout"},
-    "sycl_kernels/layout.hpp": {"std", "record"},
+    **{str(path): {"std", "record", "layout"} for path in SHARED},
     "backends/": {"std", "backends"},
     "apps/": {"std", "sycl", "include", "apps", "bench", "other"},
     "bench/": {"std", "sycl", "include", "bench", "other"},
@@ -47,7 +54,7 @@ def reach(root, path, name):
     for candidate in (path.parent / name, pathlib.Path(name), pathlib.Path("src") / name):
         candidate = pathlib.Path(os.path.normpath(candidate))
         if (root / candidate).is_file() and candidate.parts[0] in OURS:
-            if candidate == pathlib.Path("sycl_kernels/layout.hpp"):
+            if candidate in SHARED:
                 return "layout"
             if candidate.parts[:2] == ("tests", "reference"):
                 return "tests/reference"

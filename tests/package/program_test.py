@@ -2,13 +2,17 @@
 """Calls the program as other tools do.   program_test.py PROGRAM VERSION KERNELS"""
 import json
 import os
+import math
 import pathlib
+import re
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
 
 PROGRAM, VERSION, KERNELS = sys.argv[1:4]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BASE = {"SYCLAMP_CACHE_DIR": os.environ["SYCLAMP_CACHE_DIR"]}
 if KERNELS == "aot-acpp":  # AdaptiveCpp compiles at run time, too: it calls the system's linker, and it chats
     BASE |= {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "ACPP_DEBUG_LEVEL": "0"}
@@ -68,7 +72,7 @@ class Program(unittest.TestCase):
             done = call(*wrong)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), wrong)
         self.assertEqual(call("--version").stdout.strip(), VERSION)
-        for command in ([], ["info"], ["bench"]):
+        for command in ([], ["info"], ["bench"], ["simulate"], ["exponents"]):
             shown = call(*command, "--help")
             self.assertEqual(shown.returncode, 0)
             self.assertIn("--help", shown.stdout)
@@ -93,6 +97,108 @@ class Program(unittest.TestCase):
         done = call("bench", "--log2-size", "12", "--json", "/nowhere/r.json")
         self.assertEqual(done.returncode, 1)
         self.assertIn("/nowhere/r.json", done.stderr)
+
+    def exponents(self, *arguments):
+        done = call("exponents", "--json", *arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def test_exponents_of_a_file_are_counted_as_fp16_has_them(self):
+        # Each border of FP16 with its neighbours, by what becomes of them.
+        inf, nan = math.inf, math.nan
+        zero = [0.0, -0.0, 2.0**-126, 2.0**-149, -(2.0**-25)]
+        subnormal = [2.0**-25 * 1.0001, -(2.0**-24), 2.0**-15, 2.0**-14 - 2.0**-24]
+        normal = [2.0**-14 - 2.0**-26, 2.0**-14, 1.0, -65504.0, 65519.996]
+        overflow = [65520.0, -65536.0, 3.4e38]
+        values = zero + subnormal + normal + overflow + [inf, -inf, nan]
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "gradients")
+            file.write_bytes(struct.pack(f"<{len(values)}f", *values))
+            report = self.exponents("--file", str(file), "--type", "float32", "--scale", "2")
+            self.assertEqual((report["elements"], report["zeros"], report["not_finite"]), (len(values), 2, 3))
+            plain, doubled = report["results"]
+            counts = [plain[kind] for kind in ("zero", "subnormal", "normal", "overflow")]
+            self.assertEqual(counts, [len(zero), len(subnormal), len(normal), len(overflow)])
+            self.assertEqual(plain["zero_share"], len(zero) / len(values))
+            self.assertIsNone(plain["amax"])
+            # Twice as large: 2^-25 and what is above are no longer lost; 2^-15 and what is above are normal.
+            counts = [doubled[kind] for kind in ("scale", "zero", "subnormal", "normal", "overflow")]
+            self.assertEqual(counts, [2, 4, 3, 5, 5])
+            bins = {}
+            for value in values:
+                if value != 0 and math.isfinite(value):
+                    exponent = max(math.frexp(value)[1] - 1, -127)
+                    bins[exponent] = bins.get(exponent, 0) + 1
+            self.assertEqual(dict(plain["exponents"]), bins | {128: 3})
+
+            file.write_bytes(struct.pack("<4e", 1.0, 2.0**-24, 65504.0, 0.0))
+            half = self.exponents("--file", str(file), "--type", "float16")
+            self.assertEqual(len(half["results"]), 1)
+            self.assertEqual(half["results"][0]["exponents"], [[-24, 1], [0, 1], [15, 1]])
+            self.assertEqual((half["results"][0]["amax"], half["results"][0]["headroom"]), (65504, 0))
+            file.write_bytes(struct.pack("<2H", 0x3F80, 0x7F00))  # 1 and 2^127
+            brain = self.exponents("--file", str(file), "--type", "bfloat16", "--scale", "65536")
+            self.assertEqual(brain["results"][1]["exponents"], [[16, 1], [128, 1]])
+            self.assertEqual(brain["results"][1]["overflow"], 2)
+
+    def test_exponents_are_drawn(self):
+        done = call("exponents", "--scale", "65536")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for border in ("largest FP16: 65504", "smallest normal FP16: 6.10e-05", "smallest subnormal FP16: 5.96e-08"):
+            self.assertIn(border, done.stdout)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
+        self.assertIn("made up", call("exponents", "--help").stdout)
+
+    def test_the_picture_of_the_documentation_is_made_by_the_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "exponents.svg")
+            self.assertEqual(call("exponents", "--scale", "65536", "--svg", str(file)).returncode, 0)
+            self.assertEqual(os.listdir(folder), ["exponents.svg"])
+            same = file.read_bytes() == pathlib.Path(ROOT, "docs", "exponents.svg").read_bytes()
+            self.assertTrue(same, "run: build/bin/syclamp exponents --scale 65536 --svg docs/exponents.svg")
+
+    def test_exponents_refuses_what_it_cannot_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "gradients")
+            for content, type_name, why in ((b"", "float16", "empty"), (b"12345", "float16", "5 bytes"),
+                                            (b"123456", "float32", "6 bytes")):
+                file.write_bytes(content)
+                done = call("exponents", "--file", str(file), "--type", type_name)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
+                self.assertIn(str(file), done.stderr)
+                self.assertIn(why, done.stderr)
+            for unreadable in (folder, str(file) + ".not-there"):
+                done = call("exponents", "--file", unreadable, "--type", "float16")
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+                self.assertIn(unreadable, done.stderr)
+            done = call("exponents", "--svg", str(pathlib.Path(folder, "nowhere", "e.svg")))
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("nowhere", done.stderr)
+        for wrong in (["--scale", "0"], ["--scale", "-1"], ["--scale", "nan"], ["--scale", "1e39"], ["--scale", "x"],
+                      ["--file", "f"], ["--type", "float16"], ["--file", "f", "--type", "float64"]):
+            done = call("exponents", *wrong)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), wrong)
+
+    def test_what_the_documentation_shows_is_what_the_program_prints(self):
+        page = pathlib.Path(ROOT, "docs", "scaling.md").read_text()
+        shown = re.findall(r"^```console\n\$ syclamp (.*?)\n(.*?)^```", page, flags=re.S | re.M)
+        self.assertNotEqual(shown, [])
+        for arguments, output in shown:
+            self.assertEqual(call(*arguments.split()).stdout, output)
+
+    def test_the_presets_of_the_documentation_are_those_of_the_program(self):
+        page = pathlib.Path(ROOT, "docs", "scaling.md").read_text()
+        done = call("simulate", "--list")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        numbers, words = done.stdout.split("\n\n")
+        for table in (numbers.strip(), words.strip()):
+            self.assertIn(f"\n\n{table}\n\n", page, "copy the tables of: build/bin/syclamp simulate --list")
+        listed = json.loads(call("simulate", "--list", "--json").stdout)
+        names = [one["name"] for one in listed]
+        self.assertEqual(names, re.findall(r"^\| ([a-z0-9-]+?) +\|", numbers, flags=re.M)[2:])
+        torch = listed[names.index("pytorch")]
+        self.assertEqual([torch[key] for key in ("init", "growth", "backoff", "interval")], [65536, 2, 0.5, 2000])
+        self.assertEqual(call("simulate", "--list", "--trace", "i").returncode, 2)
 
 
 unittest.main(argv=sys.argv[:1])

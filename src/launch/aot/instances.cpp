@@ -14,6 +14,7 @@
 #include "sycl_kernels/inspect.hpp"
 #include "sycl_kernels/inspect_tensors.hpp"
 #include "sycl_kernels/quantize.hpp"
+#include "sycl_kernels/scaler.hpp"
 #include "sycl_kernels/self_test.hpp"
 #include "sycl_kernels/unscale.hpp"
 
@@ -66,6 +67,13 @@ table instances_of_profile() {
   add<P, kernels::update_scales>(all, update_scales, walk<update_scales.walk>{});
   add<P, kernels::fake_quantize>(all, fake_quantize, walk<fake_quantize.walk>{});
   add<P, kernels::straight_through>(all, straight_through, walk<straight_through.walk>{});
+  add<P, kernels::inspect_and_judge>(all, inspect_and_judge, walk<inspect_and_judge.walk>{});
+  add<P, kernels::judge_gradients>(all, judge_gradients, walk<judge_gradients.walk>{});
+  add<P, kernels::report_jointly>(all, report_jointly, walk<report_jointly.walk>{});
+  add<P, kernels::fill_ballots>(all, fill_ballots, walk<fill_ballots.walk>{});
+  add<P, kernels::update_scale>(all, update_scale, walk<update_scale.walk>{});
+  add<P, kernels::resume_scaling>(all, resume_scaling, walk<resume_scaling.walk>{});
+  add<P, kernels::guard_value>(all, guard_value, walk<guard_value.walk>{});
   add<P, kernels::self_test>(all, self_test, walk<self_test.walk>{});
   return all;
 }

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "checksum.hpp"
 #include "warn.hpp"
 
 namespace syclamp::launch::jit {
@@ -28,15 +29,8 @@ struct header {
   std::array<char, 8> magic;
   std::uint64_t key_size;
   std::uint64_t content_size;
-  std::uint64_t checksum;
+  std::uint64_t checksum;  // against accidents; against malice there is `folder_is_ours`
 };
-
-// FNV-1a: guards against accidents. Against malice there is `folder_is_ours`.
-std::uint64_t hash(std::string_view bytes) {
-  std::uint64_t value = 0xcbf29ce484222325u;
-  for (const char byte : bytes) value = (value ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-  return value;
-}
 
 std::string_view text_of(const std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
 
@@ -57,7 +51,7 @@ fs::path kernel_cache::default_folder() {
 }
 
 fs::path kernel_cache::file_of(const std::string& key) const {
-  return folder_ / fmt::format("{:016x}.kernels", hash(key));
+  return folder_ / fmt::format("{:016x}.kernels", checksum(key));
 }
 
 std::optional<std::vector<char>> kernel_cache::load(const std::string& key) const {
@@ -85,7 +79,7 @@ std::optional<std::vector<char>> kernel_cache::load(const std::string& key) cons
       !file.read(content.data(), static_cast<std::streamsize>(content.size())))
     return refuse("it cannot be read");
   if (stored_key != key) return refuse("it belongs to other kernels");
-  if (hash(text_of(content)) != head.checksum) return refuse("its checksum is wrong");
+  if (checksum(text_of(content)) != head.checksum) return refuse("its checksum is wrong");
   return content;
 }
 
@@ -105,7 +99,7 @@ void kernel_cache::store(const std::string& key, const std::vector<char>& conten
   const int descriptor = mkstemp(temporary.data());
   if (descriptor < 0) return give_up(fmt::format("cannot write to {}: {}", folder_.string(), std::strerror(errno)));
   close(descriptor);
-  const header head{magic, key.size(), content.size(), hash(text_of(content))};
+  const header head{magic, key.size(), content.size(), checksum(text_of(content))};
   std::ofstream file(temporary, std::ios::binary);
   file.write(reinterpret_cast<const char*>(&head), sizeof head);
   file.write(key.data(), static_cast<std::streamsize>(key.size()));

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace syclamp::program {
+
+/// All presets with their numbers: an array of objects.
+nlohmann::ordered_json preset_list();
+
+/// The same as two tables of Markdown: the numbers, and what each preset replays. docs/scaling.md shows them.
+std::string preset_tables();
+
+}  // namespace syclamp::program

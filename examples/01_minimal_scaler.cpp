@@ -1,0 +1,70 @@
+// Loss scaling round kernels of your own, in FP16. The gradients here are about 2e-8: below what FP16 can hold, so that
+// without a scale nothing would be learnt. One batch is an outlier: its gradients overflow, the step is skipped, and
+// the scale backs off by itself.
+//
+// Your kernels do three things: they multiply the loss by the scale, they ask the verdict before they write a weight,
+// and they take gradients through it. With a SYCL compiler the update is a kernel, and nothing in the loop waits:
+//
+//     queue.parallel_for(elements, [=](sycl::id<1> i) {
+//       if (verdict->apply == 0) return;
+//       weights[i] -= rate * verdict->gradient(static_cast<float>(gradients[i]));
+//     });
+//
+// A plain C++ compiler has no kernels of its own. This example is for any compiler, so its "kernels" are loops on the
+// host, and it waits for what they read.
+#include <syclamp/syclamp.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <vector>
+
+int main() try {
+  const syclamp::engine engine;
+  sycl::queue& queue = engine.queue();
+
+  constexpr std::size_t elements = 1000;
+  constexpr float curvature = 2e-8f, rate = 0.5f / curvature;  // of a loss that is flat, as losses of large models are
+  auto* weights = sycl::malloc_host<float>(elements, queue);
+  auto* gradients = sycl::malloc_host<sycl::half>(elements, queue);
+  for (std::size_t i = 0; i < elements; ++i) weights[i] = 0.0f;
+  const auto target = [](std::size_t i) { return std::sin(static_cast<float>(i)); };
+
+  // Made once: the scaler (2^16, doubled after 2000 clean steps, halved after an overflow) and the list of gradients.
+  syclamp::loss_scaler scaler(engine);
+  const syclamp::tensor_list list(engine, {{{gradients, elements}, "weights"}});
+
+  std::size_t lost_without_scaling = 0;
+  for (int step = 1; step <= 40; ++step) {
+    // Forward and backward pass. Kernels would read *scaler.device_scale().
+    const float scale = scaler.current_scale();  // waits
+    scaler.scaled_by_caller();
+    const float outlier = step == 10 ? 1e12f : 1.0f;
+    for (std::size_t i = 0; i < elements; ++i) {
+      const float gradient = curvature * (weights[i] - target(i)) * outlier;
+      gradients[i] = static_cast<sycl::half>(gradient * scale);
+      if (step == 1 && static_cast<float>(static_cast<sycl::half>(gradient)) == 0.0f) ++lost_without_scaling;
+    }
+
+    // The step: inspect, apply or not, move the scale.
+    const syclamp::step_verdict* verdict = scaler.inspect(list);
+    syclamp::step_verdict said;
+    queue.memcpy(&said, verdict, sizeof said).wait();
+    if (said.apply != 0)
+      for (std::size_t i = 0; i < elements; ++i) weights[i] -= rate * said.gradient(static_cast<float>(gradients[i]));
+    scaler.update();
+  }
+
+  float worst = 0.0f;
+  for (std::size_t i = 0; i < elements; ++i) worst = std::max(worst, std::abs(weights[i] - target(i)));
+  const syclamp::step_record last = scaler.outcome();  // waits
+  std::cout << lost_without_scaling << " of " << elements << " gradients would be zero in FP16 without a scale\n"
+            << last.step << " steps, " << last.skipped << " skipped; scale " << last.next_scale
+            << "; largest error of a weight " << worst << '\n';
+  sycl::free(weights, queue);
+  sycl::free(gradients, queue);
+  return lost_without_scaling == elements && last.skipped == 1 && last.next_scale == 32768.0f && worst < 1e-3f ? 0 : 1;
+} catch (const syclamp::error& problem) {
+  std::cerr << problem.what() << '\n';
+  return 1;
+}

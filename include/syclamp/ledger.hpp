@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The ledger of a scaler, as people and programs read it.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <syclamp/step_record.hpp>
+
+namespace syclamp {
+
+/// A record with the name of the tensor that overflowed first.
+struct ledger_entry {
+  step_record record;
+  std::string first_bad_name;  ///< empty if all gradients were finite
+};
+
+/// Forms of a ledger in text.
+enum class ledger_format {
+  csv,        ///< a line of column names, then a line a step
+  json_lines  ///< an object a line
+};
+
+/// Writes entries as lines; `write_header` first, once, for CSV. Numbers are such that FP32 round-trips; Inf and NaN
+/// are empty in CSV and null in JSON.
+void write_header(std::ostream& to, ledger_format format);
+void write(std::ostream& to, const ledger_entry& entry, ledger_format format);
+
+/// Reads what was written, in either format, or a JSON array of such objects. (Inf comes back as NaN.)
+/// \throws invalid_argument with the line that cannot be read
+std::vector<ledger_entry> read_ledger(std::string_view text);
+
+}  // namespace syclamp

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a loss scaler has to know of an optimizer. Derive from it to use your own.
+#pragma once
+
+#include <sycl/sycl.hpp>
+
+#include <syclamp/step_verdict.hpp>
+#include <syclamp/tensor_list.hpp>
+
+namespace syclamp {
+
+/// What `optimizer::apply` gets.
+struct step_inputs {
+  const tensor_list& gradients;  ///< as they are: scaled, unless they were unscaled before
+  const step_verdict* verdicts;  ///< in device memory: one, or one for each group of tensors
+  bool per_group;                ///< the verdict of a tensor is that of its group
+};
+
+/// Something that applies gradients to weights.
+class optimizer {
+ public:
+  virtual ~optimizer() = default;
+
+  /// The gradients as the backward pass leaves them, scaled. The same list on every call.
+  virtual const tensor_list& gradients() const = 0;
+
+  /// Where `loss_scaler::unscale` leaves unscaled gradients: FP32 tensors of the same sizes. FP32 gradients can be
+  /// their own; 16-bit ones need a shadow.
+  virtual const tensor_list& unscaled_gradients() const { return gradients(); }
+
+  /// Submits the step to the queue of the gradients' engine. It must not wait, and its kernels must leave everything as
+  /// it is when the verdict that they read on the device says so.
+  virtual sycl::event apply(const step_inputs& inputs) = 0;
+
+ protected:
+  optimizer() = default;
+  optimizer(const optimizer&) = default;
+  optimizer& operator=(const optimizer&) = default;
+};
+
+}  // namespace syclamp

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Skips steps whose loss jumps up.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <syclamp/loss_scaler.hpp>
+
+namespace syclamp {
+
+/// Watches a number on the device, such as the loss of each step, and asks for the step to be skipped if it is far
+/// above its running mean: more than `threshold` standard deviations. A number that is not finite is, too. For the norm
+/// of the gradients a scaler does it by itself: `scaling_policy::spike_threshold`.
+///
+///     spike_guard guard(engine);
+///     …
+///     guard.check(loss_on_device, scaler);   // before scaler.step
+class spike_guard {
+ public:
+  struct settings {
+    float threshold = 6.0f;      ///< standard deviations
+    std::uint32_t window = 128;  ///< steps over which mean and deviation go, about; so many are needed to begin with
+  };
+
+  explicit spike_guard(engine on) : spike_guard(std::move(on), settings{}) {}
+  /// \throws invalid_argument if the threshold is not positive or the window is empty
+  spike_guard(engine on, const settings& how);
+
+  /// Looks at `*value`, in device memory, and enters it into the mean. Does not wait.
+  sycl::event check(const float* value, const loss_scaler& scaler) const;
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace syclamp

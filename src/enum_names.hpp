@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// From names back to choices.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "syclamp/policy_names.hpp"
+#include "syclamp/step_record.hpp"
+
+namespace syclamp {
+
+/// Calls `see(value)` for each value of an enumeration that counts from 0. The first one past the last is called what
+/// every impossible value is called.
+template <typename Enum, typename See>
+void for_each_value(See see) {
+  const std::string_view impossible = name_of(static_cast<Enum>(~std::uint32_t{0}));
+  for (std::uint32_t i = 0; i < 256 && name_of(static_cast<Enum>(i)) != impossible; ++i) see(static_cast<Enum>(i));
+}
+
+template <typename Enum>
+std::optional<Enum> value_named(std::string_view name) {
+  std::optional<Enum> found;
+  for_each_value<Enum>([&](Enum value) {
+    if (name == name_of(value)) found = value;
+  });
+  return found;
+}
+
+/// All names, for messages.
+template <typename Enum>
+std::string names_of() {
+  std::string names;
+  for_each_value<Enum>([&](Enum value) { names += (names.empty() ? "" : ", ") + std::string(name_of(value)); });
+  return names;
+}
+
+}  // namespace syclamp

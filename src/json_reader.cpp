@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "json_reader.hpp"
+
+#include <fmt/format.h>
+
+#include "syclamp/error.hpp"
+
+namespace syclamp {
+namespace {
+
+/// Builds a value from the parser's events, within limits.
+class json_builder {
+ public:
+  json_builder(const std::string& what, const element_handler& handler) : what_(what), handler_(handler) {}
+
+  json take() { return std::move(root_); }
+
+  // The parser's events, under its names for them.
+  bool null() { return put(nullptr); }
+  bool boolean(bool value) { return put(value); }
+  bool number_integer(json::number_integer_t value) { return put(value); }
+  bool number_unsigned(json::number_unsigned_t value) { return put(value); }
+  bool number_float(json::number_float_t value, const std::string&) { return put(value); }
+  bool string(std::string& value) { return put(std::move(value)); }
+  bool binary(json::binary_t&) { refuse("it holds binary data"); }
+  bool start_object(std::size_t) { return open(json::object()); }
+  bool end_object() { return close(); }
+  bool start_array(std::size_t) { return open(json::array()); }
+  bool end_array() { return close(); }
+
+  bool key(std::string& name) {
+    container& object = open_.back();
+    if (object.value.size() >= most_keys) refuse(fmt::format("an object in it has more than {} keys", most_keys));
+    if (object.value.contains(name)) refuse(fmt::format("it has the key {} twice", shown(name)));
+    object.key = std::move(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& problem) {
+    const std::string_view text = problem.what();  // "[json.exception.…] parse error at …"
+    const auto bracket = text.find("] ");
+    refuse(bracket == text.npos ? text : text.substr(bracket + 2));
+  }
+
+ private:
+  struct container {
+    json value;
+    std::string key;        // of an object: where the next value goes
+    std::size_t count = 0;  // of an array: elements so far
+  };
+
+  [[noreturn]] void refuse(std::string_view why) const { throw invalid_argument(fmt::format("{}: {}", what_, why)); }
+
+  bool open(json empty) {
+    if (open_.size() == deepest_json) refuse(fmt::format("it is nested more than {} deep", deepest_json));
+    open_.push_back({std::move(empty), {}, 0});
+    return true;
+  }
+
+  bool close() {
+    json done = std::move(open_.back().value);
+    open_.pop_back();
+    return put(std::move(done));
+  }
+
+  bool put(json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return true;
+    }
+    container& to = open_.back();
+    if (to.value.is_object()) {
+      to.value.push_back(json::object_t::value_type(std::move(to.key), std::move(value)));
+      return true;
+    }
+    if (++to.count > most_elements) refuse(fmt::format("an array in it has more than {} elements", most_elements));
+    if (value.is_object() && is_handled()) {
+      handler_.take(open_.front().value, std::move(value));
+    } else {
+      to.value.push_back(std::move(value));
+    }
+    return true;
+  }
+
+  bool is_handled() const {
+    return handler_.take && open_.size() == 2 && open_.front().value.is_object() && open_.front().key == handler_.key;
+  }
+
+  const std::string& what_;
+  const element_handler& handler_;
+  std::vector<container> open_;
+  json root_;
+};
+
+json read(std::string_view bytes, const std::string& what, const element_handler& handler, json::input_format_t form) {
+  json_builder builder(what, handler);
+  json::sax_parse(bytes, &builder, form);
+  return builder.take();
+}
+
+/// Looks at the heads of all items, one after the other, however they are nested. The decoder calls itself for strings
+/// of indefinite length, for tags and byte strings in ways that a file can drive until the stack is full; none of these
+/// is ever written.
+void check_cbor(std::string_view bytes, const std::string& what) {
+  constexpr unsigned byte_string = 2, text = 3, tag = 6;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto head = static_cast<unsigned char>(bytes[at++]);
+    const unsigned type = head >> 5, extra = head & 31u;
+    if (extra > 27 || type == byte_string || type == tag)
+      throw invalid_argument(
+          fmt::format("{}: byte {} of its CBOR is {:#x}, which is never written", what, at - 1, head));
+    const std::size_t argument_size = extra < 24 ? 0 : std::size_t{1} << (extra - 24);
+    std::uint64_t argument = extra;
+    if (extra >= 24) argument = 0;
+    for (std::size_t i = 0; i < argument_size && at < bytes.size(); ++i)
+      argument = argument << 8 | static_cast<unsigned char>(bytes[at++]);
+    if (type != text) continue;
+    if (argument > bytes.size() - at) throw invalid_argument(fmt::format("{}: a text in its CBOR is cut short", what));
+    at += argument;
+  }
+}
+
+}  // namespace
+
+json read_json(std::string_view text, const std::string& what, const element_handler& handler) {
+  return read(text, what, handler, json::input_format_t::json);
+}
+
+json read_cbor(std::string_view bytes, const std::string& what, const element_handler& handler) {
+  check_cbor(bytes, what);
+  return read(bytes, what, handler, json::input_format_t::cbor);
+}
+
+std::string shown(const json& value) {
+  constexpr std::size_t longest = 60;
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "an array";
+  std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  if (text.size() > longest) text.replace(longest, std::string::npos, "…");
+  return text;
+}
+
+}  // namespace syclamp

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syclamp/loss_scaler.hpp"
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "convert.hpp"
+#include "device_memory.hpp"
+#include "inspector_state.hpp"
+#include "launch/kernel_library.hpp"
+#include "launch/operations.hpp"
+#include "ledger_ring.hpp"
+#include "list_checks.hpp"
+#include "scaling_rule.hpp"
+#include "syclamp/error.hpp"
+#include "syclamp/gradients.hpp"
+#include "unscaled_maker.hpp"
+
+namespace syclamp {
+namespace {
+
+/// What has happened to a list of gradients since the last `update`.
+enum class stage { fresh, unscaled, stepped };
+
+/// What the scaler keeps for a list of gradients.
+struct known_list {
+  inspector look;
+  device_array<step_verdict> verdicts;
+  std::uint32_t index;  ///< in order of first use
+  stage reached = stage::fresh;
+};
+
+/// The rule on its way to the device: from one of two host buffers in turn, so that the copy before may still run.
+class rule_upload {
+ public:
+  explicit rule_upload(const engine& on) {
+    for (slot& one : slots_) one.rule = allocate_on_host<kernels::scaling_rule>(on.queue(), 1);
+  }
+
+  void send(const engine& on, const scaling_policy& policy, kernels::scaler_memory* to) {
+    slot& one = slots_[next_];
+    next_ = (next_ + 1) % slots_.size();
+    one.done.wait();
+    *one.rule.get() = rule_of(policy);
+    one.done = on.queue().memcpy(&to->rule, one.rule.get(), sizeof(kernels::scaling_rule));
+  }
+
+ private:
+  struct slot {
+    device_array<kernels::scaling_rule> rule;
+    sycl::event done;
+  };
+  std::array<slot, 2> slots_;
+  std::size_t next_ = 0;
+};
+
+scaler_options checked(scaler_options options, const scaling_policy& policy) {
+  constexpr std::uint32_t most = 1u << 20;
+  if (options.scales < 1 || options.scales > most)
+    throw invalid_argument(fmt::format("scaler_options: scales is {}; it must be 1 to {}", options.scales, most));
+  if (options.ledger < 1 || options.ledger > most / options.scales)
+    throw invalid_argument(fmt::format("scaler_options: ledger is {}; it must be 1 to {} with {} scales",
+                                       options.ledger, most / options.scales, options.scales));
+  if (options.consensus && (policy.grow == growth_kind::headroom || policy.grow == growth_kind::log_max))
+    throw invalid_argument(
+        "scaler_options: a consensus adds up, so ranks do not agree on the largest gradient, by which this policy "
+        "grows; use growth_kind::interval");
+  return options;
+}
+
+}  // namespace
+
+struct loss_scaler::state_type {
+  state_type(engine on_engine, const scaling_policy& how, const scaler_options& with)
+      : on(std::move(on_engine)),
+        policy((validate(how), how)),
+        options(checked(with, how)),
+        memory(allocate_on_device<kernels::scaler_memory>(on.queue(), 1)),
+        states(allocate_on_device<scale_state>(on.queue(), options.scales)),
+        drafts(allocate_on_device<kernels::step_draft>(on.queue(), options.scales)),
+        always(initial_verdicts()),
+        ring(on, options.ledger * options.scales),
+        upload(on) {
+    if (options.consensus) ballots = allocate_on_device<kernels::ballot>(on.queue(), options.scales);
+    on.kernels().prepare(launch::inspect_and_judge);
+    on.kernels().prepare(launch::convert_list);
+    restart(scaler_snapshot::fresh(policy, options.scales));
+  }
+
+  bool is_enabled() const { return policy.mode != scaling_mode::disabled; }
+  std::uint32_t stride() const { return options.scales == 1 ? 0 : scale_stride(); }
+  const float* scale() const { return &states.get()->scale; }
+  factor scale_factor(kernels::factor_kind kind) const {
+    const bool one = options.scales == 1;
+    return {scale(), kind, one ? kernels::factor_per::list : kernels::factor_per::group, one ? 1 : scale_stride()};
+  }
+
+  /// Puts everything on the device back to a snapshot.
+  void restart(const scaler_snapshot& from) {
+    const std::vector<kernels::step_draft> empty(options.scales, kernels::step_draft{});
+    kernels::scaler_memory shared{};
+    shared.rule = rule_of(from.policy);
+    sycl::queue& queue = on.queue();
+    queue.memcpy(memory.get(), &shared, sizeof shared);
+    queue.memcpy(states.get(), from.scales.data(), from.scales.size() * sizeof(scale_state));
+    queue.memcpy(drafts.get(), empty.data(), empty.size() * sizeof(kernels::step_draft));
+    on.wait();
+  }
+
+  // --- lists of gradients ---
+
+  /// One a scale: apply everything as it is.
+  device_array<step_verdict> initial_verdicts() const {
+    auto verdicts = allocate_on_device<step_verdict>(on.queue(), options.scales);
+    const std::vector<step_verdict> initial(options.scales);
+    on.queue().memcpy(verdicts.get(), initial.data(), initial.size() * sizeof(step_verdict));
+    on.wait();
+    return verdicts;
+  }
+
+  known_list& known(const tensor_list& gradients) {
+    const std::uint64_t id = gradients.prepared().id;
+    if (const auto found = lists.find(id); found != lists.end()) return found->second;
+    if (gradients.groups() > options.scales && options.scales > 1)
+      throw invalid_argument(fmt::format("the gradients have {} groups, but the scaler {} scales; make it with as many",
+                                         gradients.groups(), options.scales));
+    auto verdicts = initial_verdicts();
+    inspector look(gradients, options.scales == 1 ? detail::list : detail::tensors);
+    const std::lock_guard lock(names_mutex);
+    seen_lists.push_back(gradients);
+    const auto index = static_cast<std::uint32_t>(seen_lists.size() - 1);
+    return lists.emplace(id, known_list{std::move(look), std::move(verdicts), index}).first->second;
+  }
+
+  void need_scaled(const char* call) const {
+    if (!is_scaled)
+      throw misuse_error(
+          fmt::format("{}: nothing was scaled since the last update(), so these gradients are unscaled, or were dealt "
+                      "with already; "
+                      "call scale(loss) before the backward pass, or scaled_by_caller() if your own kernel multiplies",
+                      call));
+  }
+
+  void need_fresh(const char* call, const known_list& list) const {
+    if (list.reached == stage::stepped)
+      throw misuse_error(fmt::format(
+          "{}: these gradients were dealt with already, by step() or inspect(); call update() first", call));
+  }
+
+  /// For calls to which unscaled gradients are no use.
+  void need_untouched(const char* call, const known_list& list) const {
+    need_fresh(call, list);
+    if (list.reached == stage::unscaled)
+      throw misuse_error(
+          fmt::format("{}: these gradients are unscaled already; call step(), then update(), first", call));
+  }
+
+  void need_no_clipping(const known_list& list, const float* max_norm) const {
+    if (list.reached == stage::unscaled && max_norm != nullptr)
+      throw misuse_error(
+          "step: these gradients are unscaled already; give max_norm to unscale(), or clip them by hand");
+  }
+
+  // --- judging ---
+
+  /// The scales that a list has to do with.
+  std::uint32_t scales_of(const tensor_list& gradients) const {
+    return options.scales == 1 ? 1 : std::max(gradients.groups(), 1u);
+  }
+
+  const inspection* seen(const known_list& list) const {
+    return options.scales == 1 ? list.look.device_result() : list.look.device_groups();
+  }
+
+  /// The one kernel that both adds up an inspection and judges it.
+  sycl::event add_up_and_judge(known_list& list, const float* max_norm, std::uint32_t how) {
+    const auto& inside = inspector_access::of(list.look);
+    const auto& table = inside.list.prepared();
+    return on.kernels().submit(on.queue(), launch::inspect_and_judge, 1, inside.findings.get(), table.starts,
+                               table.tensors, inside.result.get(), memory.get(), states.get(), drafts.get(), max_norm,
+                               how, list.index, list.verdicts.get());
+  }
+
+  /// Judges what an inspection has found; all ranks together, if there are several.
+  sycl::event judge(known_list& list, const float* max_norm, std::uint32_t how) {
+    const std::uint32_t scales = scales_of(list.look.list());
+    if (options.consensus) {
+      on.kernels().submit_items(on.queue(), launch::fill_ballots, scales, seen(list), memory.get(), scales,
+                                ballots.get());
+      options.consensus(on.queue(), reinterpret_cast<float*>(ballots.get()),
+                        std::size_t{scales} * kernels::ballot_size);
+    }
+    return on.kernels().submit(on.queue(), launch::judge_gradients, 1, seen(list), ballots.get(), memory.get(),
+                               states.get(), drafts.get(), scales, max_norm, how, list.index, list.verdicts.get());
+  }
+
+  bool is_simple() const { return options.scales == 1 && !options.consensus; }
+  std::uint32_t together() const { return options.skip_together ? kernels::judged_together : 0u; }
+
+  void inspect(known_list& list, const float* of_scale) {
+    const auto& inside = inspector_access::of(list.look);
+    if (options.scales == 1) {
+      inside.look_at_chunks();
+      inside.add_up(of_scale);
+    } else {
+      inside.inspect_details(of_scale, of_scale != nullptr ? stride() : 0);
+    }
+  }
+
+  void inspect_and_judge(known_list& list, const float* max_norm, std::uint32_t how) {
+    is_judged = true;
+    if (is_simple()) {
+      inspector_access::of(list.look).look_at_chunks();
+      add_up_and_judge(list, max_norm, how | together());
+    } else {
+      inspect(list, scale());
+      judge(list, max_norm, how | together());
+    }
+  }
+
+  sycl::event apply(optimizer& one, known_list& list, const step_verdict* verdicts) {
+    constexpr auto verdict_words = static_cast<std::uint32_t>(sizeof(step_verdict) / sizeof(std::uint32_t));
+    const bool is_unscaled = list.reached == stage::unscaled;
+    list.reached = stage::stepped;
+    const tensor_list& gradients = is_unscaled ? one.unscaled_gradients() : one.gradients();
+    const sycl::event done = one.apply({gradients, verdicts, options.scales > 1});
+    if (!policy.clear_on_skip) return done;
+    return clear_unless(one.gradients(), &verdicts->apply, options.scales > 1 ? verdict_words : 0, 1);
+  }
+
+  engine on;
+  scaling_policy policy;
+  scaler_options options;
+  device_array<kernels::scaler_memory> memory;
+  device_array<scale_state> states;
+  device_array<kernels::step_draft> drafts;
+  device_array<kernels::ballot> ballots;
+  device_array<step_verdict> always;  ///< what a disabled scaler says
+  ledger_ring ring;
+  rule_upload upload;
+
+  std::map<std::uint64_t, known_list> lists;  ///< by the number of the list
+  bool is_scaled = false, is_judged = false;
+
+  mutable std::mutex names_mutex;  ///< of the rest, which `ledger` reads from any thread
+  std::vector<tensor_list> seen_lists;
+  std::map<std::uint64_t, std::string> loaded_names;  ///< of records that came with a snapshot, by their number
+
+  std::function<void(const ledger_entry&)> handler;
+  std::uint64_t reported = 0;  ///< number of the last record that the handler got
+};
+
+loss_scaler::loss_scaler(engine on, const scaling_policy& policy, const scaler_options& options)
+    : state_(std::make_shared<state_type>(std::move(on), policy, options)) {}
+
+// --- A step ---
+
+sycl::event loss_scaler::scale(const tensor_list& loss) { return scale(loss, loss); }
+
+sycl::event loss_scaler::scale(const tensor_list& loss, const tensor_list& scaled) {
+  check_pair("scale", loss, scaled);
+  state_->is_scaled = true;
+  return convert(loss, scaled, state_->scale_factor(kernels::factor_kind::multiply));
+}
+
+void loss_scaler::scaled_by_caller() { state_->is_scaled = true; }
+
+unscaled_gradients loss_scaler::unscale(optimizer& of, const float* max_norm) {
+  return unscale(of.gradients(), of.unscaled_gradients(), max_norm);
+}
+
+unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const float* max_norm) {
+  return unscale(gradients, gradients, max_norm);
+}
+
+unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const tensor_list& unscaled,
+                                        const float* max_norm) {
+  state_->need_scaled("unscale");
+  known_list& list = state_->known(gradients);
+  state_->need_untouched("unscale", list);
+  check_unscaling(gradients, unscaled);
+  const std::uint32_t how =
+      kernels::judged_as_evidence | kernels::judged_to_apply | kernels::judged_unscaled | state_->together();
+  const auto& inside = inspector_access::of(list.look);
+  sycl::event done;
+  if (state_->is_simple()) {
+    inside.unscale_chunks(unscaled, state_->scale());
+    done = state_->add_up_and_judge(list, max_norm, how);
+  } else {
+    state_->inspect(list, state_->scale());
+    state_->judge(list, max_norm, how);
+    done = convert(gradients, unscaled, state_->scale_factor(kernels::factor_kind::divide));
+  }
+  state_->is_judged = true;
+  list.reached = stage::unscaled;
+  return unscaled_maker::make(unscaled, done);
+}
+
+const step_verdict* loss_scaler::inspect(const tensor_list& gradients, const float* max_norm) {
+  state_->need_scaled("inspect");
+  known_list& list = state_->known(gradients);
+  state_->need_untouched("inspect", list);
+  state_->inspect_and_judge(list, max_norm, kernels::judged_as_evidence | kernels::judged_to_apply);
+  list.reached = stage::stepped;
+  return list.verdicts.get();
+}
+
+sycl::event loss_scaler::step(optimizer& one, const float* max_norm) {
+  state_->need_scaled("step");
+  known_list& list = state_->known(one.gradients());
+  state_->need_fresh("step", list);
+  state_->need_no_clipping(list, max_norm);
+  if (!state_->is_enabled() && max_norm == nullptr) {
+    state_->is_judged = true;  // there is nothing to look for
+    return state_->apply(one, list, state_->always.get());
+  }
+  if (list.reached == stage::fresh)
+    state_->inspect_and_judge(list, max_norm, kernels::judged_as_evidence | kernels::judged_to_apply);
+  return state_->apply(one, list, list.verdicts.get());
+}
+
+sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_norm) {
+  state_->need_scaled("step");
+  std::set<std::uint64_t> ids;
+  for (optimizer* one : all) {
+    check_given("step", "an optimizer", one);
+    const known_list& list = state_->known(one->gradients());
+    state_->need_fresh("step", list);
+    state_->need_no_clipping(list, max_norm);
+    if (!ids.insert(one->gradients().prepared().id).second)
+      throw invalid_argument("step: two of the optimizers have the same list of gradients; each may be given once");
+  }
+  const engine& on = state_->on;
+  const auto forget = [&] { on.queue().memset(&state_->memory.get()->joint_findings, 0, sizeof(std::uint32_t)); };
+  forget();
+  for (optimizer* one : all) {
+    known_list& list = state_->known(one->gradients());
+    if (list.reached == stage::fresh) state_->inspect(list, state_->scale());
+    on.kernels().submit(on.queue(), launch::report_jointly, 1, state_->seen(list), state_->scales_of(one->gradients()),
+                        max_norm != nullptr, state_->memory.get());
+  }
+  for (optimizer* one : all) {
+    known_list& list = state_->known(one->gradients());
+    const std::uint32_t how = list.reached == stage::fresh ? kernels::judged_as_evidence | kernels::judged_to_apply
+                                                           : std::uint32_t{kernels::judged_unscaled};
+    state_->judge(list, max_norm, how | kernels::judged_jointly | state_->together());
+  }
+  forget();
+  state_->is_judged = true;
+  sycl::event done;
+  for (optimizer* one : all) {
+    known_list& list = state_->known(one->gradients());
+    done = state_->apply(*one, list, list.verdicts.get());
+  }
+  return done;
+}
+
+sycl::event loss_scaler::update() {
+  if (!state_->is_judged)
+    throw misuse_error(
+        "update: no gradients were looked at since the last update(); call step(), unscale() or inspect() first");
+  return close(0.0f);
+}
+
+sycl::event loss_scaler::update(float new_scale) {
+  scaling_policy with_scale = state_->policy;
+  with_scale.init = new_scale;
+  validate(with_scale);
+  return close(new_scale);
+}
+
+sycl::event loss_scaler::close(float new_scale) {
+  state_type& own = *state_;
+  own.is_scaled = own.is_judged = false;
+  for (auto& [id, list] : own.lists) list.reached = stage::fresh;
+  const sycl::event done = own.on.kernels().submit_items(
+      own.on.queue(), launch::update_scale, own.options.scales, own.memory.get(), own.states.get(), own.drafts.get(),
+      own.options.scales, new_scale, own.ring.device_slots(), own.ring.capacity());
+  own.ring.publish(own.on);
+  if (own.handler) report();
+  return done;
+}
+
+// --- Accumulation ---
+
+sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_list& sum) {
+  state_->need_scaled("accumulate");
+  check_pair("accumulate", gradients, sum);
+  check_float32("accumulate", sum, "sums of many small gradients need FP32");
+  known_list& list = state_->known(gradients);
+  state_->need_untouched("accumulate", list);
+  state_->inspect_and_judge(list, nullptr,
+                            kernels::judged_as_evidence | kernels::judged_as_batch | kernels::judged_together);
+  return convert(gradients, sum, state_->scale_factor(kernels::factor_kind::divide), true,
+                 {&list.verdicts.get()->apply, 1});
+}
+
+sycl::event loss_scaler::step_accumulated(optimizer& one, const float* max_norm) {
+  check_float32("step_accumulated", one.gradients(), "sums of micro-batches are FP32");
+  known_list& list = state_->known(one.gradients());
+  state_->need_fresh("step_accumulated", list);
+  state_->inspect(list, nullptr);
+  state_->judge(
+      list, max_norm,
+      kernels::judged_to_apply | kernels::judged_unscaled | kernels::judged_as_mean | kernels::judged_together);
+  state_->is_judged = true;
+  return state_->apply(one, list, list.verdicts.get());
+}
+
+// --- Flags ---
+
+std::uint32_t* loss_scaler::device_user_findings() const { return &state_->memory.get()->user_findings; }
+
+sycl::event loss_scaler::resume() {
+  return state_->on.kernels().submit_items(state_->on.queue(), launch::resume_scaling, state_->options.scales,
+                                           state_->states.get(), state_->options.scales);
+}
+
+// --- Readings ---
+
+const float* loss_scaler::device_scale() const { return state_->scale(); }
+std::uint32_t loss_scaler::scale_stride() { return sizeof(scale_state) / sizeof(float); }
+const scale_state* loss_scaler::device_state() const { return state_->states.get(); }
+
+float loss_scaler::current_scale(std::uint32_t index) const { return read_state(index).scale; }
+
+scale_state loss_scaler::read_state(std::uint32_t index) const {
+  if (index >= state_->options.scales)
+    throw invalid_argument(fmt::format("there is no scale {}; the scaler has {}", index, state_->options.scales));
+  scale_state one;
+  state_->on.queue().memcpy(&one, &state_->states[index], sizeof one);
+  state_->on.wait();
+  return one;
+}
+
+step_record loss_scaler::outcome(std::uint32_t index) const {
+  const std::uint64_t steps = read_state(index).attempted;
+  const std::uint64_t number = steps == 0 ? 0 : (steps - 1) * state_->options.scales + index + 1;
+  for (const auto& slot : state_->ring.read(number == 0 ? 0 : number - 1))
+    if (slot.number == number) return slot.record;
+  return {};
+}
+
+std::vector<ledger_entry> loss_scaler::ledger() const { return entries_after(0); }
+
+std::vector<ledger_entry> loss_scaler::entries_after(std::uint64_t number) const {
+  std::vector<ledger_entry> entries;
+  const auto slots = state_->ring.read(number);
+  const std::lock_guard lock(state_->names_mutex);
+  for (const auto& slot : slots) {
+    ledger_entry& entry = entries.emplace_back(slot.record, std::string{});
+    if (const auto loaded = state_->loaded_names.find(slot.number); loaded != state_->loaded_names.end()) {
+      entry.first_bad_name = loaded->second;
+    } else if (entry.record.first_bad_tensor != no_element && entry.record.first_bad_list < state_->seen_lists.size()) {
+      entry.first_bad_name = state_->seen_lists[entry.record.first_bad_list].name(entry.record.first_bad_tensor);
+    }
+  }
+  return entries;
+}
+
+void loss_scaler::on_step(std::function<void(const ledger_entry&)> handler) { state_->handler = std::move(handler); }
+
+void loss_scaler::report() {
+  if (!state_->handler) return;
+  for (const ledger_entry& entry : entries_after(state_->reported)) {
+    state_->reported = number_of(entry.record);
+    state_->handler(entry);
+  }
+}
+
+// --- Settings and state ---
+
+const scaling_policy& loss_scaler::policy() const { return state_->policy; }
+
+void loss_scaler::set_policy(const scaling_policy& policy) {
+  validate(policy);
+  checked(state_->options, policy);
+  if ((policy.mode == scaling_mode::disabled) == state_->is_enabled())
+    throw invalid_argument("set_policy: scaling cannot be switched on or off on the way; make another scaler");
+  state_->policy = policy;
+  state_->upload.send(state_->on, policy, state_->memory.get());
+}
+
+scaler_snapshot loss_scaler::state() const {
+  if (state_->is_scaled || state_->is_judged)
+    throw misuse_error("state: half a step cannot be saved; call update() first");
+  scaler_snapshot snapshot{state_->policy, std::vector<scale_state>(state_->options.scales), {}};
+  state_->on.queue().memcpy(snapshot.scales.data(), state_->states.get(), snapshot.scales.size() * sizeof(scale_state));
+  state_->on.wait();
+  snapshot.ledger = ledger();
+  return snapshot;
+}
+
+void loss_scaler::load(const scaler_snapshot& snapshot) {
+  validate(snapshot.policy);
+  checked(state_->options, snapshot.policy);
+  if (snapshot.scales.size() != state_->options.scales)
+    throw invalid_argument(fmt::format("load: the snapshot has {} scales, but the scaler {}; make it with as many",
+                                       snapshot.scales.size(), state_->options.scales));
+  state_->policy = snapshot.policy;
+  state_->is_scaled = state_->is_judged = false;
+  for (auto& [id, list] : state_->lists) list.reached = stage::fresh;
+  state_->restart(snapshot);
+  std::vector<kernels::ledger_slot> slots;
+  const std::lock_guard lock(state_->names_mutex);
+  state_->loaded_names.clear();
+  state_->reported = 0;
+  for (const ledger_entry& entry : snapshot.ledger) {
+    const std::uint64_t number = number_of(entry.record);
+    slots.push_back(slot_of(number, entry.record));
+    state_->loaded_names[number] = entry.first_bad_name;
+    state_->reported = std::max(state_->reported, number);
+  }
+  state_->ring.restore(state_->on, slots);
+}
+
+std::uint64_t loss_scaler::number_of(const step_record& record) const {
+  return (record.step - 1) * state_->options.scales + record.scale_index + 1;
+}
+
+void loss_scaler::prepare(const tensor_list& gradients) { state_->known(gradients); }
+
+const engine& loss_scaler::on() const { return state_->on; }
+
+}  // namespace syclamp

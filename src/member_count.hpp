@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace syclamp {
+
+/// Converts to anything, for the compiler's eyes only.
+struct anything {
+  template <typename T>
+  operator T() const;
+};
+
+template <typename Aggregate, std::size_t... Index>
+constexpr bool takes(std::index_sequence<Index...>) {
+  return requires { Aggregate{(static_cast<void>(Index), anything{})...}; };
+}
+
+/// How many members an aggregate has: so many can be initialised, and no more.
+template <typename Aggregate, std::size_t AtLeast = 0>
+consteval std::size_t member_count() {
+  if constexpr (takes<Aggregate>(std::make_index_sequence<AtLeast + 1>{})) {
+    return member_count<Aggregate, AtLeast + 1>();
+  } else {
+    return AtLeast;
+  }
+}
+
+}  // namespace syclamp

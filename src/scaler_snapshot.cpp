@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// A state in JSON: {"format", "version", "policy": {…}, "scales": [{…}, …], "ledger": [{…}, …]}.
+// In binary: magic, version (4 bytes), length of the rest but for its checksum (8), the same in CBOR, checksum of all
+// that (8). Numbers have their lowest byte first.
+#include "syclamp/scaler_snapshot.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "checksum.hpp"
+#include "enum_names.hpp"
+#include "json_reader.hpp"
+#include "scale_numbers.hpp"
+#include "state_fields.hpp"
+#include "syclamp/error.hpp"
+#include "whole_file.hpp"
+
+namespace syclamp {
+namespace {
+
+constexpr const char* format_name = "syclamp.scaler";
+constexpr std::uint32_t newest_version = 1;
+constexpr const char* name_key = "first_bad_name";
+constexpr std::string_view magic = "\x89syclamp";  // no text begins like this
+constexpr std::size_t longest_file = std::size_t{1} << 30;
+
+// --- Values ----------------------------------------------------------------------------------------------------------
+
+template <typename Struct>
+json encode_fields(const Struct& from);
+
+/// Inf and NaN as texts: JSON has no numbers for them.
+template <typename Real>
+json encode_real(Real value) {
+  const char* sign = std::signbit(value) ? "-" : "";
+  if (std::isnan(value)) return fmt::format("{}nan", sign);
+  if (std::isinf(value)) return fmt::format("{}inf", sign);
+  return value;
+}
+
+template <typename Value>
+json encode(const Value& value) {
+  if constexpr (std::is_enum_v<Value>) {
+    return name_of(value);
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    return encode_real(value);
+  } else if constexpr (std::is_class_v<Value>) {
+    return encode_fields(value);
+  } else {
+    return value;
+  }
+}
+
+template <typename Struct>
+json encode_fields(const Struct& from) {
+  json to = json::object();
+  for_each_field<Struct>([&](const auto& one) {
+    const auto& value = from.*one.member;
+    to[one.name] = is_none(one, value) ? json() : encode(value);
+  });
+  return to;
+}
+
+[[noreturn]] void refuse(const std::string& path, const json& value, std::string_view must) {
+  throw invalid_argument(fmt::format("state of a scaler: {} is {}; it must be {}", path, shown(value), must));
+}
+
+[[noreturn]] void refuse(const std::string& path, std::string_view why) {
+  throw invalid_argument(fmt::format("state of a scaler: {} {}", path, why));
+}
+
+template <typename Struct>
+void decode_fields(const json& from, Struct& to, const std::string& path);
+
+template <typename Integer>
+void decode_integer(const json& from, Integer& to, const std::string& path) {
+  using limits = std::numeric_limits<Integer>;
+  const bool fits = from.is_number_unsigned()  ? std::in_range<Integer>(from.get<std::uint64_t>())
+                    : from.is_number_integer() ? std::in_range<Integer>(from.get<std::int64_t>())
+                                               : false;
+  if (!fits) refuse(path, from, fmt::format("an integer from {} to {}", limits::min(), limits::max()));
+  to = from.get<Integer>();
+}
+
+template <typename Real>
+void decode_real(const json& from, Real& to, const std::string& path) {
+  using limits = std::numeric_limits<Real>;
+  if (from.is_string())
+    for (const Real special : {limits::infinity(), -limits::infinity(), limits::quiet_NaN(), -limits::quiet_NaN()})
+      if (from == encode_real(special)) {
+        to = special;
+        return;
+      }
+  const double value = from.is_number() ? from.get<double>() : std::numeric_limits<double>::infinity();
+  if (!(std::abs(value) <= limits::max()))
+    refuse(path, from, fmt::format("a number of at most {}, or \"inf\", \"-inf\" or \"nan\"", limits::max()));
+  to = static_cast<Real>(value);
+}
+
+template <typename Enum>
+void decode_enum(const json& from, Enum& to, const std::string& path) {
+  const auto value = from.is_string() ? value_named<Enum>(from.get_ref<const std::string&>()) : std::nullopt;
+  if (!value) refuse(path, from, "one of " + names_of<Enum>());
+  to = *value;
+}
+
+template <typename Value>
+void decode(const json& from, Value& to, const std::string& path) {
+  if constexpr (std::is_same_v<Value, bool>) {
+    if (!from.is_boolean()) refuse(path, from, "true or false");
+    to = from.get<bool>();
+  } else if constexpr (std::is_enum_v<Value>) {
+    decode_enum(from, to, path);
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    decode_real(from, to, path);
+  } else if constexpr (std::is_class_v<Value>) {
+    decode_fields(from, to, path);
+  } else {
+    decode_integer(from, to, path);
+  }
+}
+
+/// Every key is known, that is: as many are there as were found.
+template <typename IsKnown>
+void refuse_unknown(const json& from, const std::string& path, IsKnown is_known) {
+  for (const auto& [key, value] : from.items())
+    if (!is_known(key)) refuse(path, fmt::format("has a field {} that is not known; remove it", shown(key)));
+}
+
+template <typename Struct>
+void decode_fields(const json& from, Struct& to, const std::string& path) {
+  if (!from.is_object()) refuse(path, from, "an object");
+  for_each_field<Struct>([&](const auto& one) {
+    const auto found = from.find(one.name);
+    if (found == from.end()) refuse(path, fmt::format("has no field {}; was it cut out?", one.name));
+    if (!found->is_null() || !set_none(one, to.*one.member))
+      decode(*found, to.*one.member, fmt::format("{}.{}", path, one.name));
+  });
+  if (from.size() == field_count<Struct>) return;
+  refuse_unknown(from, path, [](const std::string& key) {
+    bool is_known = false;
+    for_each_field<Struct>([&](const auto& one) { is_known = is_known || key == one.name; });
+    return is_known;
+  });
+}
+
+json encode_entry(const ledger_entry& entry) {
+  json to = encode_fields(entry.record);
+  to[name_key] = entry.first_bad_name;
+  return to;
+}
+
+ledger_entry decode_entry(json from, const std::string& path) {
+  ledger_entry entry;
+  if (!from.is_object()) refuse(path, from, "an object");
+  const auto name = from.find(name_key);
+  if (name == from.end()) refuse(path, fmt::format("has no field {}; was it cut out?", name_key));
+  if (!name->is_string()) refuse(path + "." + name_key, *name, "a text");
+  entry.first_bad_name = std::move(name->get_ref<std::string&>());
+  from.erase(name);
+  decode_fields(from, entry.record, path);
+  return entry;
+}
+
+// --- What makes sense ------------------------------------------------------------------------------------------------
+
+void check_number(const scale_number& number, const std::string& path) {
+  constexpr std::uint64_t lowest = std::uint64_t{1} << (kernels::significand_bits - 1);
+  if (number.significand < lowest || number.significand >= 2 * lowest)
+    refuse(path + ".significand", number.significand, "from 2^52 to 2^53 - 1");
+  if (kernels::compare(number, kernels::smallest_scale) < 0 || kernels::compare(number, kernels::largest_scale) > 0)
+    refuse(path, fmt::format("is {} · 2^{}; scales lie between 2^-126 and the largest FP32", number.significand,
+                             number.exponent));
+}
+
+void check_flag(std::uint32_t value, const std::string& path) {
+  if (value > 1) refuse(path, value, "0 or 1");
+}
+
+void check_state(const scale_state& state, const std::string& path) {
+  check_number(state.exact, path + ".exact");
+  check_number(state.next, path + ".next");
+  const float scale = kernels::to_float(state.exact);
+  if (std::bit_cast<std::uint32_t>(state.scale) != std::bit_cast<std::uint32_t>(scale))
+    refuse(path + ".scale", encode(state.scale),
+           fmt::format("{}, which is {} · 2^{} (\"exact\") as an FP32", scale, state.exact.significand,
+                       state.exact.exponent));
+  check_flag(state.has_overflowed, path + ".has_overflowed");
+  check_flag(state.stopped, path + ".stopped");
+  if (state.applied > state.attempted || state.skipped > state.attempted - state.applied)
+    refuse(path, fmt::format("has {} steps applied and {} skipped, but only {} attempted", state.applied, state.skipped,
+                             state.attempted));
+}
+
+/// What is saved can be loaded, and what is loaded can be used: the same is asked of both.
+void check(const scaler_snapshot& snapshot) {
+  validate(snapshot.policy);
+  if (snapshot.scales.empty() || snapshot.scales.size() > most_elements)
+    refuse("scales", fmt::format("has {} elements; it must have 1 to {}", snapshot.scales.size(), most_elements));
+  if (snapshot.ledger.size() > most_elements)
+    refuse("ledger", fmt::format("has {} entries; it may have {}", snapshot.ledger.size(), most_elements));
+  for (std::size_t i = 0; i < snapshot.scales.size(); ++i)
+    check_state(snapshot.scales[i], fmt::format("scales[{}]", i));
+}
+
+// --- Documents -------------------------------------------------------------------------------------------------------
+
+json encode_head(const scaler_snapshot& snapshot) {
+  json to = json::object();
+  to["format"] = format_name;
+  to["version"] = newest_version;
+  to["policy"] = encode_fields(snapshot.policy);
+  to["scales"] = json::array();
+  for (const scale_state& state : snapshot.scales) to["scales"].push_back(encode_fields(state));
+  return to;
+}
+
+void check_version(const json& version) {
+  std::uint32_t number = 0;
+  decode_integer(version, number, "version");
+  if (number > newest_version)
+    refuse("version", fmt::format("is {}, of a newer syclamp; this one reads up to {}: use the newer one", number,
+                                  newest_version));
+  if (number == 0) refuse("version", version, "at least 1");
+}
+
+const json& member_of(const json& from, const char* key) {
+  const auto found = from.find(key);
+  if (found == from.end()) refuse("it", fmt::format("has no field {}; was it cut out?", key));
+  return *found;
+}
+
+const json& array_of(const json& from, const char* key) {
+  const json& array = member_of(from, key);
+  if (!array.is_array()) refuse(key, array, "an array");
+  return array;
+}
+
+/// All but the ledger, which has been taken out.
+scaler_snapshot decode_head(const json& from) {
+  if (!from.is_object() || !from.contains("format") || from["format"] != format_name)
+    refuse("it", fmt::format("is something else: there is no \"format\": \"{}\"", format_name));
+  check_version(member_of(from, "version"));
+  refuse_unknown(from, "it", [](const std::string& key) {
+    return key == "format" || key == "version" || key == "policy" || key == "scales" || key == "ledger";
+  });
+  scaler_snapshot snapshot;
+  decode_fields(member_of(from, "policy"), snapshot.policy, "policy");
+  for (const json& state : array_of(from, "scales")) {
+    const std::string path = fmt::format("scales[{}]", snapshot.scales.size());
+    decode_fields(state, snapshot.scales.emplace_back(), path);
+  }
+  for (const json& stranger : array_of(from, "ledger")) refuse("an entry of ledger", stranger, "an object");
+  return snapshot;
+}
+
+using reader = json (*)(std::string_view, const std::string&, const element_handler&);
+
+scaler_snapshot decode_document(std::string_view bytes, reader read) {
+  std::vector<ledger_entry> ledger;
+  const auto take = [&](const json& so_far, json&& entry) {
+    // Entries of a newer version may differ; that it is newer is what should be said then.
+    if (const auto version = so_far.find("version"); version != so_far.end()) check_version(*version);
+    ledger.push_back(decode_entry(std::move(entry), fmt::format("ledger[{}]", ledger.size())));
+  };
+  scaler_snapshot snapshot = decode_head(read(bytes, "state of a scaler", {"ledger", take}));
+  snapshot.ledger = std::move(ledger);
+  check(snapshot);
+  return snapshot;
+}
+
+// --- Binary ----------------------------------------------------------------------------------------------------------
+
+template <typename Integer>
+void append_integer(std::string& to, Integer value) {
+  for (std::size_t i = 0; i < sizeof value; ++i) to += static_cast<char>(value >> (8 * i) & 0xffu);
+}
+
+/// Takes it from the front of `from`.
+template <typename Integer>
+Integer take_integer(std::string_view& from) {
+  if (from.size() < sizeof(Integer)) refuse("it", "is truncated");
+  Integer value = 0;
+  for (std::size_t i = 0; i < sizeof value; ++i)
+    value |= static_cast<Integer>(static_cast<unsigned char>(from[i])) << (8 * i);
+  from.remove_prefix(sizeof value);
+  return value;
+}
+
+std::string to_binary(const scaler_snapshot& snapshot) {
+  check(snapshot);
+  json document = encode_head(snapshot);
+  json& ledger = document["ledger"] = json::array();
+  for (const ledger_entry& entry : snapshot.ledger) ledger.push_back(encode_entry(entry));
+  std::string payload;
+  json::to_cbor(document, nlohmann::detail::output_adapter<char, std::string>(payload));
+  std::string bytes(magic);
+  append_integer(bytes, newest_version);
+  append_integer(bytes, std::uint64_t{payload.size()});
+  bytes += payload;
+  append_integer(bytes, checksum(bytes));
+  return bytes;
+}
+
+scaler_snapshot snapshot_from_binary(std::string_view bytes) {
+  std::string_view rest = bytes.substr(magic.size());
+  check_version(take_integer<std::uint32_t>(rest));
+  const auto length = take_integer<std::uint64_t>(rest);
+  if (rest.size() < sizeof(std::uint64_t) || length != rest.size() - sizeof(std::uint64_t))
+    refuse("it", fmt::format("should have {} bytes of content, but is truncated or damaged", length));
+  const std::string_view payload = rest.substr(0, length);
+  rest.remove_prefix(length);
+  if (take_integer<std::uint64_t>(rest) != checksum(bytes.substr(0, bytes.size() - sizeof(std::uint64_t))))
+    refuse("it", "is damaged: its checksum is wrong; use another copy");
+  return decode_document(payload, read_cbor);
+}
+
+}  // namespace
+
+scaler_snapshot scaler_snapshot::fresh(const scaling_policy& policy, std::size_t scales) {
+  validate(policy);
+  if (scales == 0 || scales > most_elements)
+    throw invalid_argument(fmt::format("a scaler has 1 to {} scales, not {}", most_elements, scales));
+  scale_number number = to_scale_number(policy.mode == scaling_mode::disabled ? 1.0 : policy.init);
+  if (policy.arithmetic != scale_arithmetic::float64) number = kernels::rounded_to_float32(number);
+  scale_state state;
+  state.exact = state.next = number;
+  state.scale = kernels::to_float(number);
+  return {policy, std::vector<scale_state>(scales, state), {}};
+}
+
+std::string to_json(const scaler_snapshot& snapshot) {
+  check(snapshot);
+  std::string text = encode_head(snapshot).dump(2);
+  text.resize(text.rfind("\n}"));
+  text += ",\n  \"ledger\": [";
+  const char* separator = "\n    ";
+  for (const ledger_entry& entry : snapshot.ledger) {  // a line each: many of them would be hard to read otherwise
+    // Names may be any bytes; those that are no UTF-8 cannot be in JSON.
+    text += separator + encode_entry(entry).dump(-1, ' ', false, json::error_handler_t::replace);
+    separator = ",\n    ";
+  }
+  return text + (snapshot.ledger.empty() ? "]\n}\n" : "\n  ]\n}\n");
+}
+
+scaler_snapshot snapshot_from_json(std::string_view text) { return decode_document(text, read_json); }
+
+void save(const scaler_snapshot& snapshot, const std::filesystem::path& file, state_format format) {
+  replace_file(file, format == state_format::binary ? to_binary(snapshot) : to_json(snapshot));
+}
+
+scaler_snapshot load_snapshot(const std::filesystem::path& file) {
+  const std::string bytes = read_whole_file(file, longest_file);
+  try {
+    return bytes.starts_with(magic) ? snapshot_from_binary(bytes) : snapshot_from_json(bytes);
+  } catch (const invalid_argument& problem) {
+    throw error(fmt::format("cannot load {}: {}", file.string(), problem.what()));
+  }
+}
+
+}  // namespace syclamp

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scaler: judges a step, and moves the scale when it is over.
+//
+//   inspect_and_judge   one work-group        chunk_findings[] → inspection, verdict, draft
+//   judge_gradients     one work-item         inspection[] → verdict[], draft[]     where the two cannot be one kernel
+//   report_jointly      one work-item         inspection[] → joint findings         of optimizers that step together
+//   fill_ballots        a work-item a scale   inspection[] → ballot[]               for a consensus over ranks
+//   update_scale        a work-item a scale   draft[], state[] → state[], ledger
+//   resume_scaling      a work-item a scale   state[] → state[], no longer stopped
+//   guard_value         one work-item         a value far above its mean → user findings
+//
+// The kernels of a queue run one after the other, so what one of them leaves the next one may change without atomics.
+#pragma once
+
+#include "factor.hpp"
+#include "inspect.hpp"
+#include "norm.hpp"
+#include "scaler_layout.hpp"
+
+namespace syclamp::kernels {
+
+/// What was seen of the gradients of one scale, by this rank or by all.
+inline evidence evidence_of(const inspection& seen, const ballot* votes, const scaler_memory& memory) {
+  const std::uint32_t by_user = memory.user_findings != 0 ? found_by_user : 0u;
+  if (votes == nullptr) return {seen.findings | by_user, seen.elements != 0, false};
+  const auto is_set = [](float sum, std::uint32_t bit) { return sum == 0.0f ? 0u : bit; };  // a NaN is not 0, either
+  return {is_set(votes->inf, found_inf) | is_set(votes->nan, found_nan) | is_set(votes->by_user, found_by_user),
+          votes->has_elements != 0.0f, false};
+}
+
+inline float norm_of(const inspection& seen, const ballot* votes) {
+  inspection all = seen;
+  if (votes != nullptr) all.sum_of_squares = votes->sum_of_squares;
+  return unscaled_norm(all, norm_kind::l2);
+}
+
+/// The norm over all scales. Of one it is that one's, to the last bit.
+inline float norm_of_all(const inspection* seen, const ballot* votes, std::uint32_t scales) {
+  if (scales == 1) return norm_of(seen[0], votes);
+  float sum = 0.0f;
+  for (std::uint32_t i = 0; i < scales; ++i) {
+    const float norm = norm_of(seen[i], votes != nullptr ? &votes[i] : nullptr);
+    sum = __builtin_elementwise_fma(norm, norm, sum);
+  }
+  return __builtin_elementwise_sqrt(sum);
+}
+
+/// Adds what was seen to the draft of the step's record.
+inline void enter(step_record& record, const inspection& seen, std::uint32_t findings, std::uint32_t list) {
+  if (record.first_bad_tensor == no_element && seen.first_bad_tensor != no_element) {
+    record.first_bad_tensor = seen.first_bad_tensor;
+    record.first_bad = seen.first_bad;
+    record.first_bad_list = list;
+  }
+  record.findings |= findings;
+  record.elements += seen.elements;
+  record.infs += seen.infs;
+  record.nans += seen.nans;
+  record.zeros += seen.zeros;
+  record.subnormals += seen.subnormals;
+  const auto bits = [](float x) { return __builtin_bit_cast(std::uint32_t, x); };  // a NaN is larger than all
+  if (bits(seen.amax) > bits(record.amax)) record.amax = seen.amax;
+}
+
+/// Judges the gradients of one list, of which `seen` tells: one inspection for each scale.
+inline void judge_list(const inspection* seen, const ballot* votes, scaler_memory* memory, scale_state* states,
+                       step_draft* drafts, std::uint32_t scales, const float* max_norm, std::uint32_t how,
+                       std::uint32_t list, step_verdict* verdicts) {
+  const scaling_rule& rule = memory->rule;
+  const bool is_step = (how & judged_to_apply) != 0;
+  const std::uint32_t batches = memory->micro_batches;
+  const float share = (how & judged_as_mean) != 0 && batches != 0 ? 1.0f / static_cast<float>(batches) : 1.0f;
+  const float norm = norm_of_all(seen, votes, scales) * share;
+  const bool norm_overflows = max_norm != nullptr && !is_finite(norm);
+  const float clip = max_norm != nullptr ? clip_factor(norm, *max_norm) : 1.0f;
+
+  bool all_finite = true, all_good = true;
+  for (std::uint32_t i = 0; i < scales; ++i)
+    all_finite = all_finite && evidence_of(seen[i], votes != nullptr ? &votes[i] : nullptr, *memory).findings == 0;
+  if (is_step && rule.spike_threshold > 0.0f && all_finite &&
+      is_spike(norm, rule.spike_threshold, rule.spike_window, states[0].norm_mean, states[0].norm_variance,
+               states[0].norms))
+    memory->user_findings |= found_by_user;
+
+  const bool is_refused =
+      (rule.mode != scaling_mode::disabled && (how & judged_jointly) != 0 && memory->joint_findings != 0) ||
+      ((how & judged_as_mean) != 0 && batches == 0);
+  for (std::uint32_t i = 0; i < scales; ++i) {
+    evidence shown = evidence_of(seen[i], votes != nullptr ? &votes[i] : nullptr, *memory);
+    shown.norm_overflows = norm_overflows && all_finite;
+    const step_outcome outcome = judge(rule, states[i], shown);
+    verdicts[i].apply = outcome == step_outcome::applied && !is_refused ? 1u : 0u;
+    all_good = all_good && !is_refused && (outcome == step_outcome::applied || outcome == step_outcome::nothing);
+    if ((how & judged_as_evidence) != 0) {
+      enter(drafts[i].record, seen[i], shown.findings, list);
+      if (votes != nullptr && shown.has_elements && drafts[i].record.elements == 0) drafts[i].record.elements = 1;
+    } else {
+      drafts[i].record.findings |= shown.findings;
+    }
+    if (shown.norm_overflows) drafts[i].norm_overflows = 1;
+  }
+
+  for (std::uint32_t i = 0; i < scales; ++i) {
+    if ((how & judged_together) != 0 && !all_good) verdicts[i].apply = 0;
+    factor_pair unscale(states[i].scale, factor_kind::divide);
+    if ((how & judged_unscaled) != 0) unscale = factor_pair(1.0f, factor_kind::one);
+    unscale.second *= share;
+    verdicts[i].unscale_first = unscale.first;
+    verdicts[i].unscale_second = unscale.second;
+    verdicts[i].clip = clip;
+    if (is_step) {
+      step_record& record = drafts[i].record;
+      const float before = record.norm;
+      record.norm = record.lists == 0 ? norm : __builtin_elementwise_sqrt(before * before + norm * norm);
+      if (clip < record.clip) record.clip = clip;
+      ++record.lists;
+      record.refused += 1 - verdicts[i].apply;
+    }
+  }
+  if ((how & judged_as_batch) != 0 && all_good) ++memory->micro_batches;
+  if ((how & judged_as_mean) != 0) memory->micro_batches = 0;
+}
+
+/// A record for the host to see, while it may be looking: the number is there only if all the rest is.
+inline void publish(ledger_slot* slot, std::uint64_t number, const step_record& record) {
+  const auto* from = reinterpret_cast<const std::uint32_t*>(&record);
+  auto* to = reinterpret_cast<std::uint32_t*>(&slot->record);
+  std::uint64_t check = first_check(number);
+  __scoped_atomic_store_n(&slot->number, std::uint64_t{0}, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+  for (std::uint32_t i = 0; i < record_words; ++i) {
+    __scoped_atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+    check = mixed(check, from[i]);
+  }
+  __scoped_atomic_store_n(&slot->check, check, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+  __scoped_atomic_store_n(&slot->number, number, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+}
+
+/// What is written into the ledger: the movement of the scale goes by what was seen, the outcome by what was done.
+inline step_outcome outcome_of(const decision& said, const step_record& draft) {
+  const bool was_applied = draft.lists != 0 && draft.refused == 0;
+  if (said.outcome == step_outcome::applied)
+    return draft.lists == 0 ? step_outcome::accumulated
+           : was_applied    ? step_outcome::applied
+                            : step_outcome::with_others;
+  // The mean over the good micro-batches of a window, one of which was bad, has been applied.
+  return was_applied ? step_outcome::applied : said.outcome;
+}
+
+/// Closes the step for one scale.
+inline void close_step(scaler_memory* memory, scale_state& state, step_draft& draft, std::uint32_t index,
+                       std::uint32_t scales, float forced, ledger_slot* ledger, std::uint32_t capacity) {
+  const scaling_rule& rule = memory->rule;
+  step_record& record = draft.record;  // where it lies: a copy would be an array in local memory on a GPU
+  const evidence shown{record.findings, record.elements != 0, draft.norm_overflows != 0};
+  record.scale = state.scale;
+  const step_outcome outcome = judge(rule, state, shown);
+  const decision said = forced > 0.0f ? set_scale(state, outcome, forced) : advance(rule, state, outcome, record.amax);
+  record.outcome = rule.mode == scaling_mode::disabled ? step_outcome::applied : outcome_of(said, record);
+  record.status = said.status;
+  count(state, record.outcome);
+  record.retry = asks_for_retry(rule, state, record.outcome) ? 1u : 0u;
+  record.next_scale = state.scale;
+  record.step = state.attempted;
+  record.applied = state.applied;
+  record.skipped = state.skipped;
+  record.skips_in_a_row = state.skips_in_a_row;
+  record.scale_index = index;
+  record.limit = rule.limit;
+  const std::uint64_t before = (state.attempted - 1) * scales + index;
+  publish(&ledger[before % capacity], before + 1, record);
+  draft = step_draft{};
+}
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct inspect_and_judge {
+  using total = inspect_total<PackBytes, MostLanes, GroupSize>;
+  using shared = typename total::shared;
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_findings* findings,
+                                         const std::uint64_t* starts, std::uint32_t tensors, inspection* result,
+                                         scaler_memory* memory, scale_state* states, step_draft* drafts,
+                                         const float* max_norm, std::uint32_t how, std::uint32_t list,
+                                         step_verdict* verdicts) {
+    total::run(item, local, findings, starts, tensors, &states->scale, result, nullptr);
+    if (item.id == 0) judge_list(result, nullptr, memory, states, drafts, 1, max_norm, how, list, verdicts);
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct judge_gradients {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, const ballot* votes,
+                                         scaler_memory* memory, scale_state* states, step_draft* drafts,
+                                         std::uint32_t scales, const float* max_norm, std::uint32_t how,
+                                         std::uint32_t list, step_verdict* verdicts) {
+    if (item.id == 0) judge_list(seen, votes, memory, states, drafts, scales, max_norm, how, list, verdicts);
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct report_jointly {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t scales,
+                                         bool clips, scaler_memory* memory) {
+    if (item.id != 0) return;
+    std::uint32_t findings = memory->joint_findings;
+    for (std::uint32_t i = 0; i < scales; ++i) findings |= seen[i].findings;
+    if (clips && !is_finite(norm_of_all(seen, nullptr, scales))) findings |= found_norm_overflow;
+    memory->joint_findings = findings;
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct fill_ballots {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen,
+                                         const scaler_memory* memory, std::uint32_t scales, ballot* votes) {
+    const std::uint64_t i = item.global_id<GroupSize>();
+    if (i >= scales) return;
+    const std::uint32_t findings = seen[i].findings | memory->joint_findings;
+    const auto flag = [](bool is_set) { return is_set ? 1.0f : 0.0f; };
+    votes[i] = {
+        flag((findings & found_inf) != 0), flag((findings & found_nan) != 0), flag(memory->user_findings != 0),
+        flag(seen[i].elements != 0),
+        (findings & found_norm_overflow) != 0 ? __builtin_bit_cast(float, 0x7f800000u) : seen[i].sum_of_squares};
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct update_scale {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, scaler_memory* memory, scale_state* states,
+                                         step_draft* drafts, std::uint32_t scales, float forced, ledger_slot* ledger,
+                                         std::uint32_t capacity) {
+    const std::uint64_t i = item.global_id<GroupSize>();
+    if (i >= scales) return;
+    close_step(memory, states[i], drafts[i], static_cast<std::uint32_t>(i), scales, forced, ledger, capacity);
+    if (i == 0) {
+      memory->user_findings = 0;
+      memory->joint_findings = 0;
+    }
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct resume_scaling {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, scale_state* states, std::uint32_t scales) {
+    const std::uint64_t i = item.global_id<GroupSize>();
+    if (i >= scales) return;
+    states[i].stopped = 0;
+    states[i].skips_in_a_row = 0;
+    states[i].nan_skips_in_a_row = 0;
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct guard_value {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const float* value, float threshold,
+                                         std::uint32_t window, running_value* so_far, std::uint32_t* findings) {
+    if (item.id == 0 && is_spike(*value, threshold, window, so_far->mean, so_far->variance, so_far->count))
+      *findings |= found_by_user;
+  }
+};
+
+}  // namespace syclamp::kernels

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The snippets of docs/scaling.md that have to do with files. tests/lint/pages.py sees to it that they stand here.
+#include <fstream>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/device/devices.hpp"
+#include "tests/device/scaled_training.hpp"
+#include "tests/temporary_folder.hpp"
+
+using namespace syclamp;
+
+TEST_CASE("page: a ledger on disk") {
+  const temporary_folder folder;
+  const auto path = folder.path() / "run.csv";
+  training code(all_engines().front(), {.init = 8});
+  code.step(1.0f);
+  code.step(1.0f, infinity);
+  loss_scaler& scaler = code.scaler;
+  {
+    std::ofstream file(path);
+    write_header(file, ledger_format::csv);
+    for (const ledger_entry& entry : scaler.ledger()) write(file, entry, ledger_format::csv);
+  }
+  std::ifstream file(path);
+  const auto read = read_ledger(std::string(std::istreambuf_iterator<char>(file), {}));
+  REQUIRE(read.size() == 2);
+  CHECK(read[1].first_bad_name == "weight");
+  // What the page says of a replay.
+  const replay_report report = replay(read, preset("apex"));
+  CHECK(report.recorded_skips == 1);
+  CHECK(report.largest_safe_scale == 32768.0f);
+}
+
+TEST_CASE("page: saving and loading") {
+  const temporary_folder folder;
+  const std::string path = folder.path() / "scaler.json";
+  const engine& engine = all_engines().front();
+  training code(engine, {.init = 8});
+  code.step(1.0f, infinity);
+  loss_scaler& scaler = code.scaler;
+
+  save(scaler.state(), path);
+
+  loss_scaler other(engine);
+  other.load(load_snapshot(path));
+
+  CHECK(other.current_scale() == 4.0f);
+  CHECK(other.ledger().size() == 1);
+}
+
+TEST_CASE("page: the state of another framework") {
+  const engine& engine = all_engines().front();
+  const std::string text =
+      R"({"scale": 1024.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 7})";
+
+  loss_scaler scaler(engine, preset("pytorch"));
+  scaler.load(from_peer_state(text, "pytorch", scaler.state()));  // text: json.dumps(scaler.state_dict()) of PyTorch
+
+  CHECK(scaler.current_scale() == 1024.0f);
+  CHECK(scaler.state().scales[0].clean_steps == 7);
+}

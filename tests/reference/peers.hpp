@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// How other frameworks move their loss scale: one small model for each preset of the library, to compare it with.
+//
+// The facts come from the frameworks' own sources, as read in 2026; the code is this project's. Where to look:
+//   pytorch              aten/src/ATen/native/{cpu/AmpGradScalerKernels.cpp, cuda/AmpKernels.cu}
+//   keras3               keras/src/optimizers/loss_scale_optimizer.py
+//   keras2               tf_keras/mixed_precision/loss_scale_optimizer.py
+//   tf1, tf1-contrib     tensorflow/python/training/experimental/loss_scale.py,
+//                        tensorflow/contrib/mixed_precision/python/loss_scale_manager.py
+//   apex                 apex/amp/scaler.py (deleted in May 2025; the last version)
+//   apex-hysteresis      apex: csrc/update_scale_hysteresis.cu
+//   mxnet                python/mxnet/amp/{amp,loss_scaler}.py
+//   deepspeed            deepspeed/runtime/fp16/loss_scaler.py, class DynamicLossScaler (-consecutive: its option
+//                        consecutive_hysteresis), with the defaults of the fp16 section of its configuration
+//   megatron             megatron/core/optimizer/grad_scaler.py
+//   fairseq              fairseq/optim/dynamic_loss_scaler.py
+//   jmp                  jmp/_src/loss_scale.py
+//   oneflow              oneflow/user/kernels/dynamic_loss_scale_schedule_kernel.{cpp,cu}
+//   paddle               paddle/phi/kernels/impl/amp_kernel_impl.h
+//   mindspore            mindspore/python/mindspore/amp.py, class DynamicLossScaler (not the Manager: another rule)
+//   chainer              chainer/optimizer.py
+//   onnxruntime          orttraining/orttraining/python/training/amp/loss_scaler.py
+//   openseq2seq-*        open_seq2seq/optimizers/automatic_loss_scaler.py
+//
+// In all of them, and unlike the frameworks: no scale leaves [2^-126, FLT_MAX]. Growth whose FP32 would not be finite
+// is not done, though all that goes with it is (counters, hysteresis); frameworks with a ceiling of their own go to it.
+// A framework that raises an exception at its floor goes on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace reference {
+
+/// What is empty is as the framework has it. A setting that a framework does not know: min and max bound what backing
+/// off and growing give; hysteresis and tolerance are ignored.
+struct peer_settings {
+  std::optional<double> init = {};
+  std::optional<double> growth = {};   ///< of a framework with one multiplier: that multiplier
+  std::optional<double> backoff = {};  ///< of a framework with one multiplier: multiply by this instead of dividing
+  std::optional<double> min = {}, max = {};
+  std::optional<double> tolerance = {};          ///< fairseq: the share of overflows that is put up with
+  std::optional<std::uint32_t> interval = {};    ///< clean steps to growth
+  std::optional<std::uint32_t> hysteresis = {};  ///< overflows to backing off
+};
+
+/// The scale that the loss of this step was multiplied by, and the one for the next; FP32, whatever the framework
+/// keeps.
+struct peer_step {
+  float scale_before, scale_after;
+  bool applied;
+};
+
+enum class gradient { clean, inf, nan };
+
+class peer {
+ public:
+  virtual ~peer() = default;
+  /// openseq2seq-logmax alone looks at the largest magnitude of a clean step's gradients, unscaled.
+  virtual peer_step step(gradient found, double unscaled_amax = 0) = 0;
+  virtual void set_interval(std::uint32_t interval) = 0;
+};
+
+/// Throws std::invalid_argument if there is none of that name. Settings are not checked.
+std::unique_ptr<peer> make_peer(const std::string& name, const peer_settings& settings = {});
+
+std::vector<std::string> peer_names();
+
+}  // namespace reference

@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+#include "checksum.hpp"
+#include "scale_numbers.hpp"
+#include "state_equality.hpp"
+#include "syclamp/error.hpp"
+#include "syclamp/presets.hpp"
+#include "syclamp/scaler_snapshot.hpp"
+#include "syclamp/simulation.hpp"
+#include "tests/temporary_folder.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::ordered_json;
+using syclamp::scaler_snapshot;
+using syclamp::state_format;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Nothing is as it is by default.
+syclamp::scaling_policy odd_policy() {
+  return {.mode = syclamp::scaling_mode::fixed,
+          .init = 0.1,
+          .growth = std::nextafter(1.5, 2.0),
+          .backoff = 0.7,
+          .backoff_by_growth = true,
+          .interval = 4294967295u,
+          .min = 1e-5,
+          .max = 1e30,
+          .power_of_two = false,
+          .grow = syclamp::growth_kind::headroom,
+          .test = syclamp::interval_test::wrapping,
+          .limits = syclamp::limit_kind::refuse,
+          .arithmetic = syclamp::scale_arithmetic::float64,
+          .hysteresis = 3,
+          .counting = syclamp::hysteresis_kind::accumulated,
+          .tolerance = 1.0 / 3,
+          .limit = 448,
+          .margin = 2,
+          .largest_jump = 5,
+          .nan_patience = 6,
+          .give_up_after = 7,
+          .on_give_up = syclamp::give_up_action::hold,
+          .on_floor = syclamp::give_up_action::stop,
+          .spike_threshold = 4.5,
+          .spike_window = 8,
+          .retries = 9,
+          .clear_on_skip = true,
+          .one_step_late = true};
+}
+
+syclamp::scale_state odd_state() {
+  syclamp::scale_state state;
+  state.exact = {(1ull << 53) - 1, -60};
+  state.next = {(1ull << 52) + 1, 75};
+  state.scale = 0x1p-7f;  // that of `exact`, rounded up
+  std::uint32_t* counters[] = {&state.clean_steps,      &state.tolerated,      &state.since_change,
+                               &state.overflows,        &state.skips_in_a_row, &state.nan_skips_in_a_row,
+                               &state.retries_in_a_row, &state.norms};
+  for (std::uint32_t i = 0; i < std::size(counters); ++i) *counters[i] = 4294967295u - i;
+  state.has_overflowed = 1;
+  state.stopped = 1;
+  float* reals[] = {&state.mean,        &state.slow_mean, &state.slow_variance, &state.mean_weight,
+                    &state.slow_weight, &state.norm_mean, &state.norm_variance};
+  for (float i = 1; float* real : reals) *real = 0.1f * i++;
+  state.norm_variance = std::numeric_limits<float>::infinity();
+  state.slow_mean = -0.0f;
+  state.mean = -std::numeric_limits<float>::denorm_min();
+  state.attempted = 18446744073709551615u;
+  state.applied = (1ull << 63) + 1;
+  state.skipped = (1ull << 53) + 1;
+  return state;
+}
+
+std::vector<syclamp::ledger_entry> odd_ledger() {
+  std::vector<syclamp::ledger_entry> ledger(2);
+  syclamp::step_record& record = ledger[1].record;
+  record.outcome = syclamp::step_outcome::norm_overflow;
+  record.status = syclamp::step_status::norm_overflow;
+  record.norm = std::numeric_limits<float>::infinity();
+  record.amax = std::nanf("");
+  record.clip = -std::nanf("");
+  record.scale = 0.1f;
+  record.limit = -std::numeric_limits<float>::infinity();
+  record.step = (1ull << 63) + 1;
+  record.first_bad = 0;
+  record.first_bad_tensor = 5;
+  record.first_bad_list = 6;
+  ledger[1].first_bad_name = "a \"b\", \xc3\xbc\n";
+  return ledger;
+}
+
+scaler_snapshot odd_snapshot() { return {odd_policy(), {odd_state(), odd_state()}, odd_ledger()}; }
+
+scaler_snapshot small_snapshot() {
+  scaler_snapshot snapshot = scaler_snapshot::fresh({});
+  snapshot.ledger.emplace_back().first_bad_name = "w";
+  return snapshot;
+}
+
+std::string content_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void write_to(const fs::path& file, const std::string& content) {
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << content;
+}
+
+scaler_snapshot saved_and_loaded(const scaler_snapshot& snapshot, state_format format) {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "state";
+  save(snapshot, file, format);
+  return syclamp::load_snapshot(file);
+}
+
+std::string binary_of(const scaler_snapshot& snapshot) {
+  const temporary_folder folder;
+  save(snapshot, folder.path() / "state", state_format::binary);
+  return content_of(folder.path() / "state");
+}
+
+/// A binary file with any content, and the checksum that belongs to it.
+std::string binary_with(const std::string& payload, std::uint32_t version = 1) {
+  const auto integer = [](std::uint64_t value, int bytes) {
+    std::string text;
+    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
+    return text;
+  };
+  const std::string head = "\x89syclamp" + integer(version, 4) + integer(payload.size(), 8) + payload;
+  return head + integer(syclamp::checksum(head), 8);
+}
+
+std::string cbor(const ordered_json& value) {
+  const std::vector<std::uint8_t> bytes = ordered_json::to_cbor(value);
+  return {bytes.begin(), bytes.end()};
+}
+
+/// A file in memory: thousands of them on a disk take their time.
+class memory_file {
+ public:
+  explicit memory_file(const std::string& content) : descriptor_(memfd_create("state", 0)) {
+    REQUIRE(write(descriptor_, content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+  }
+  ~memory_file() { close(descriptor_); }
+  memory_file(const memory_file&) = delete;
+  memory_file& operator=(const memory_file&) = delete;
+
+  fs::path path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+/// The message with which a file is refused.
+std::string refusal_of(const std::string& content) {
+  const memory_file file(content);
+  try {
+    syclamp::load_snapshot(file.path());
+  } catch (const syclamp::error& problem) {
+    CHECK_THAT(problem.what(), ContainsSubstring("cannot load " + file.path().string() + ": "));
+    return problem.what();
+  }
+  return "";
+}
+
+/// The message with which a document is refused, the same in both formats.
+std::string refusal_of(const ordered_json& document) {
+  const std::string message = refusal_of(document.dump());
+  const std::string in_binary = refusal_of(binary_with(cbor(document)));
+  const auto reason = [](const std::string& text) { return text.substr(std::min(text.find(": "), text.size())); };
+  CHECK(reason(message) == reason(in_binary));
+  return message;
+}
+
+ordered_json document_of(const scaler_snapshot& snapshot) { return ordered_json::parse(to_json(snapshot)); }
+
+/// Where objects with fields are in a document.
+const std::vector<ordered_json::json_pointer> objects{"/policy"_json_pointer, "/scales/0"_json_pointer,
+                                                      "/scales/0/exact"_json_pointer, "/scales/0/next"_json_pointer,
+                                                      "/ledger/0"_json_pointer};
+
+std::ptrdiff_t files_in(const fs::path& folder) { return std::distance(fs::directory_iterator(folder), {}); }
+
+}  // namespace
+
+TEST_CASE("a scale is exact on its way to integers and back") {
+  for (const double value :
+       {1.0, 65536.0, 0.1, 1.0 / 3, 0x1p-126, 0x1.fffffep127, std::nextafter(1.0, 2.0), 5e-324, 0.0}) {
+    CAPTURE(value);
+    const syclamp::scale_number number = syclamp::to_scale_number(value);
+    CHECK(syclamp::to_double(number) == value);
+    CHECK((value == 0 ? number.significand == 0 : number.significand >> 52 == 1));
+  }
+}
+
+TEST_CASE("D11: every setting, every counter and the ledger survive, in both formats") {
+  const scaler_snapshot snapshot = odd_snapshot();
+  CHECK(same(syclamp::snapshot_from_json(to_json(snapshot)), snapshot));
+  CHECK(same(saved_and_loaded(snapshot, state_format::json), snapshot));
+  CHECK(same(saved_and_loaded(snapshot, state_format::binary), snapshot));
+}
+
+TEST_CASE("D11: the settings of every preset survive") {
+  for (const syclamp::preset_info& info : syclamp::presets()) {
+    CAPTURE(info.name);
+    const scaler_snapshot fresh = scaler_snapshot::fresh(syclamp::preset(info.name), 3);
+    CHECK(same(syclamp::snapshot_from_json(to_json(fresh)), fresh));
+    CHECK(same(saved_and_loaded(fresh, state_format::binary), fresh));
+  }
+}
+
+TEST_CASE("D12: saved and loaded at any step, the future is the same") {
+  std::mt19937 random(3);
+  for (const syclamp::preset_info& info : syclamp::presets()) {
+    CAPTURE(info.name);
+    syclamp::scaling_policy policy = syclamp::preset(info.name);
+    policy.interval = 4;
+    scaler_snapshot here = scaler_snapshot::fresh(policy), there = here;
+    for (int step = 0; step < 60; ++step) {
+      const syclamp::simulated_step seen{random() % 5 == 0 ? syclamp::found_inf : syclamp::found_nothing, 3.0f};
+      there = syclamp::snapshot_from_json(to_json(there));
+      REQUIRE(advance(here, seen).scale_after == advance(there, seen).scale_after);
+    }
+    CHECK(same(here, there));
+  }
+}
+
+TEST_CASE("a name in the ledger may be any bytes; JSON replaces those that it cannot hold") {
+  scaler_snapshot snapshot = small_snapshot();
+  snapshot.ledger[0].first_bad_name = std::string("\xff\xfe\0w", 4);
+  CHECK(same(saved_and_loaded(snapshot, state_format::binary), snapshot));
+  CHECK(saved_and_loaded(snapshot, state_format::json).ledger[0].first_bad_name == std::string("\ufffd\ufffd\0w", 8));
+}
+
+TEST_CASE("a fresh scaler has the scale that its arithmetic keeps") {
+  syclamp::scaling_policy policy;
+  policy.power_of_two = false;
+  policy.init = 0.1;
+  const auto begin = [&] { return scaler_snapshot::fresh(policy).scales.at(0); };
+  CHECK(syclamp::to_double(begin().exact) == static_cast<double>(0.1f));
+  CHECK(begin().scale == 0.1f);
+  CHECK(same_bits(begin().exact, begin().next));
+  policy.arithmetic = syclamp::scale_arithmetic::float32_scaled;
+  CHECK(syclamp::to_double(begin().exact) == static_cast<double>(0.1f));
+  policy.arithmetic = syclamp::scale_arithmetic::float64;
+  CHECK(syclamp::to_double(begin().exact) == 0.1);
+  CHECK(begin().scale == 0.1f);
+  policy.mode = syclamp::scaling_mode::disabled;
+  CHECK(begin().scale == 1.0f);
+
+  CHECK(scaler_snapshot::fresh(policy, 5).scales.size() == 5);
+  CHECK(scaler_snapshot::fresh(policy).ledger.empty());
+  CHECK_THROWS_AS(scaler_snapshot::fresh(policy, 0), syclamp::invalid_argument);
+  policy.growth = 0.5;
+  CHECK_THROWS_WITH(scaler_snapshot::fresh(policy), ContainsSubstring("growth"));
+}
+
+TEST_CASE("a state that was cut short anywhere is refused") {
+  for (const std::string& whole : {to_json(small_snapshot()), binary_of(small_snapshot())}) {
+    const bool is_text = whole.back() == '\n';
+    for (std::size_t size = 0; size < whole.size() - (is_text ? 1 : 0); ++size)
+      if (refusal_of(whole.substr(0, size)).empty()) FAIL_CHECK("cut to " << size << " of " << whole.size());
+    CHECK_FALSE(refusal_of(whole + "x").empty());
+    CHECK(refusal_of(whole).empty());
+  }
+}
+
+TEST_CASE("a binary state with any byte changed is refused") {
+  const std::string whole = binary_of(small_snapshot());
+  for (std::size_t at = 0; at < whole.size(); ++at)
+    for (const int bits : {0x01, 0x80, 0xff}) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ bits);
+      if (refusal_of(damaged).empty()) FAIL_CHECK("byte " << at << " changed by " << bits);
+    }
+  std::string damaged = whole;
+  damaged[whole.size() / 2] ^= 4;
+  CHECK_THAT(refusal_of(damaged), ContainsSubstring("checksum"));
+}
+
+TEST_CASE("random damage never does worse than to be refused, and what is accepted is sound") {
+  std::mt19937 random(5);
+  const std::string text = to_json(odd_snapshot());
+  const std::string payload = cbor(document_of(small_snapshot()));
+  int accepted = 0;
+  const auto try_it = [&](const std::function<scaler_snapshot()>& load) {
+    try {
+      const scaler_snapshot snapshot = load();
+      CHECK(same(syclamp::snapshot_from_json(to_json(snapshot)), snapshot));
+      ++accepted;
+    } catch (const syclamp::error& problem) {
+      CHECK(std::string(problem.what()).size() > 10);
+    }
+  };
+  for (int i = 0; i < 4000; ++i) {
+    std::string damaged = i % 2 == 0 ? text : payload;
+    for (auto n = random() % 4; n < 4; ++n) damaged[random() % damaged.size()] = static_cast<char>(random());
+    if (i % 2 == 0) {
+      try_it([&] { return syclamp::snapshot_from_json(damaged); });
+    } else {
+      try_it([&] { return syclamp::load_snapshot(memory_file(binary_with(damaged)).path()); });
+    }
+  }
+  CHECK(accepted < 2000);
+}
+
+TEST_CASE("what is no state is refused, and it is said so") {
+  CHECK_THAT(refusal_of(std::string()), ContainsSubstring("unexpected end"));
+  CHECK_THAT(refusal_of(std::string("\x89PNG\r\n\x1a\n")), ContainsSubstring("parse error"));
+  CHECK_THAT(refusal_of(std::string("[1, 2]")), ContainsSubstring("something else"));
+  CHECK_THAT(refusal_of(std::string("{\"scale\": 65536.0}")), ContainsSubstring("something else"));
+  CHECK_THAT(refusal_of(std::string("{\"format\": \"syclamp.optimizer\"}")), ContainsSubstring("something else"));
+  CHECK_THAT(refusal_of(std::string("null")), ContainsSubstring("something else"));
+
+  const temporary_folder folder;
+  CHECK_THROWS_WITH(syclamp::load_snapshot(folder.path()), ContainsSubstring("Is a directory"));
+  CHECK_THROWS_WITH(syclamp::load_snapshot(folder.path() / "absent"),
+                    ContainsSubstring("absent") && ContainsSubstring("No such file"));
+}
+
+TEST_CASE("a newer version is refused as such, whatever else it holds") {
+  ordered_json document = document_of(small_snapshot());
+  document["version"] = 2;
+  document["ledger"][0]["a new field"] = 1;
+  document["and another"] = 1;
+  CHECK_THAT(refusal_of(document), ContainsSubstring("version is 2") && ContainsSubstring("newer"));
+  CHECK_THAT(refusal_of(binary_with("from the future", 2)), ContainsSubstring("version is 2"));
+  for (const ordered_json& wrong : {ordered_json(0), ordered_json("1"), ordered_json(1.0), ordered_json(-1)}) {
+    document["version"] = wrong;
+    CHECK_THAT(refusal_of(document), ContainsSubstring("version is"));
+  }
+}
+
+TEST_CASE("a field that is missing, unknown or of a wrong type is refused by its name") {
+  const ordered_json whole = document_of(small_snapshot());
+  REQUIRE(refusal_of(whole).empty());
+  for (const auto& object : objects) {
+    ordered_json extended = whole;
+    extended[object]["stranger"] = 1;
+    CHECK_THAT(refusal_of(extended), ContainsSubstring("stranger") && ContainsSubstring("not known"));
+    for (const auto& [key, value] : whole[object].items()) {
+      CAPTURE(object.to_string(), key);
+      ordered_json damaged = whole;
+      damaged[object].erase(key);
+      CHECK_THAT(refusal_of(damaged), ContainsSubstring("no field " + key));
+      for (const ordered_json& wrong :
+           {ordered_json::array({1}), ordered_json::object(), ordered_json("no such text")}) {
+        if (key == "first_bad_name" && wrong.is_string()) continue;
+        damaged[object][key] = wrong;
+        CHECK_THAT(refusal_of(damaged), ContainsSubstring(key));
+      }
+      damaged[object][key] = nullptr;
+      CHECK((key == "first_bad" || key == "first_bad_tensor") == refusal_of(damaged).empty());
+      if (!value.is_boolean()) {
+        damaged[object][key] = true;
+        CHECK_THAT(refusal_of(damaged), ContainsSubstring(key + " is true"));
+      }
+      if (value.is_number_integer()) {
+        damaged[object][key] = 1.5;
+        CHECK_THAT(refusal_of(damaged), ContainsSubstring(key + " is 1.5"));
+        damaged[object][key] = key == "exponent" ? ordered_json(4294967296) : ordered_json(-1);
+        CHECK_THAT(refusal_of(damaged), ContainsSubstring(key + " is"));
+      }
+    }
+  }
+  for (const char* key : {"policy", "scales", "ledger", "version"}) {
+    ordered_json damaged = whole;
+    damaged.erase(key);
+    CHECK_THAT(refusal_of(damaged), ContainsSubstring(key));
+    damaged[key] = "text";
+    CHECK_THAT(refusal_of(damaged), ContainsSubstring(key));
+  }
+  ordered_json damaged = whole;
+  damaged["ledger"].push_back(5);
+  CHECK_THAT(refusal_of(damaged), ContainsSubstring("ledger is 5"));
+  damaged = whole;
+  damaged["stranger"] = 1;
+  CHECK_THAT(refusal_of(damaged), ContainsSubstring("stranger"));
+  damaged = whole;
+  damaged["scales"] = ordered_json::array();
+  CHECK_THAT(refusal_of(damaged), ContainsSubstring("scales has 0"));
+}
+
+TEST_CASE("values that cannot be, or contradict each other, are refused by name and value") {
+  struct wrong {
+    const char* where;
+    ordered_json value;
+    const char* complaint;
+  };
+  const std::vector<wrong> all{
+      {"/policy/interval", 0, "interval is 0"},
+      {"/policy/growth", 1.0, "growth is 1"},
+      {"/policy/max", "inf", "max is inf"},
+      {"/policy/min", "nan", "min is"},
+      {"/policy/interval", 4294967296, "policy.interval is 4294967296"},
+      {"/policy/test", "sometimes", "policy.test is \"sometimes\"; it must be one of at_least, equal"},
+      {"/policy/mode", "", "policy.mode is \"\""},
+      {"/scales/0/exact/significand", 4503599627370495, "scales[0].exact.significand is 4503599627370495"},
+      {"/scales/0/exact/significand", 9007199254740992, "scales[0].exact.significand"},
+      {"/scales/0/exact/significand", 0, "scales[0].exact.significand is 0"},
+      {"/scales/0/exact/exponent", -179, "scales[0].exact is"},
+      {"/scales/0/exact/exponent", 76, "scales[0].exact is"},
+      {"/scales/0/next/exponent", 2147483647, "scales[0].next is"},
+      {"/scales/0/scale", 65537.0, "scales[0].scale is 65537"},
+      {"/scales/0/scale", -65536.0, "scales[0].scale"},
+      {"/scales/0/scale", "nan", "scales[0].scale"},
+      {"/scales/0/scale", 1e39, "scales[0].scale is 1e+39"},
+      {"/scales/0/stopped", 2, "scales[0].stopped is 2"},
+      {"/scales/0/has_overflowed", 2, "scales[0].has_overflowed is 2"},
+      {"/scales/0/applied", 1, "scales[0] has 1 steps applied"},
+      {"/scales/0/skipped", 18446744073709551615u, "scales[0] has"},
+      {"/scales/0/clean_steps", 4294967296, "scales[0].clean_steps"},
+      {"/ledger/0/outcome", "unknown", "ledger[0].outcome is \"unknown\""},
+      {"/ledger/0/norm", -1e39, "ledger[0].norm"},
+  };
+  for (const wrong& one : all) {
+    CAPTURE(one.where);
+    ordered_json damaged = document_of(small_snapshot());
+    damaged[ordered_json::json_pointer(one.where)] = one.value;
+    CHECK_THAT(refusal_of(damaged), ContainsSubstring(one.complaint));
+  }
+}
+
+TEST_CASE("a state that could not be loaded is not saved, either") {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "state";
+  scaler_snapshot snapshot = small_snapshot();
+  snapshot.scales[0].scale = 3.0f;
+  CHECK_THROWS_WITH(save(snapshot, file), ContainsSubstring("scales[0].scale is 3"));
+  CHECK_THROWS_WITH(save(snapshot, file, state_format::binary), ContainsSubstring("scales[0].scale is 3"));
+  snapshot = small_snapshot();
+  snapshot.ledger.resize((1 << 20) + 1);
+  CHECK_THROWS_WITH(save(snapshot, file), ContainsSubstring("ledger has 1048577"));
+  CHECK(files_in(folder.path()) == 0);
+}
+
+TEST_CASE("hostile states are refused before they cost anything") {
+  constexpr std::size_t many = 1 << 20;
+  CHECK_THAT(refusal_of(std::string(many, '[')), ContainsSubstring("nested"));
+  std::string zeros = "{\"ledger\":[0";
+  for (std::size_t i = 0; i < many; ++i) zeros += ",0";
+  CHECK_THAT(refusal_of(zeros + "]}"), ContainsSubstring("more than 1048576 elements"));
+  std::string keys = "{\"k\":0";
+  for (int i = 0; i < 300; ++i) keys += ",\"" + std::to_string(i) + "\":0";
+  CHECK_THAT(refusal_of(keys + "}"), ContainsSubstring("more than 256 keys"));
+  CHECK_THAT(refusal_of(std::string(R"({"format":1,"format":1})")), ContainsSubstring("\"format\" twice"));
+
+  CHECK_THAT(refusal_of(binary_with(std::string(many, '\x81'))), ContainsSubstring("nested"));
+  CHECK_THAT(refusal_of(binary_with(std::string(many, '\x7f'))), ContainsSubstring("never written"));
+  CHECK_THAT(refusal_of(binary_with(std::string(many, '\x5f'))), ContainsSubstring("never written"));
+  CHECK_THAT(refusal_of(binary_with(std::string(many, '\xc1'))), ContainsSubstring("never written"));
+  const std::string huge(8, '\xff');
+  for (const char* head : {"\x9b", "\xbb", "\x7b", "\x1b", "\xa1\x7b"})
+    CHECK_FALSE(refusal_of(binary_with(head + huge)).empty());
+  CHECK_FALSE(refusal_of("\x89syclamp\x01" + std::string(3, '\0') + huge).empty());
+}
+
+TEST_CASE("saving replaces the file behind a link, keeps its permissions and leaves nothing else") {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "state", link = folder.path() / "link";
+  write_to(file, "old");
+  chmod(file.c_str(), 0640);
+  fs::create_symlink("state", link);
+
+  for (const state_format format : {state_format::json, state_format::binary}) {
+    save(small_snapshot(), link, format);
+    CHECK(same(syclamp::load_snapshot(file), small_snapshot()));
+    CHECK(fs::is_symlink(link));
+    CHECK(fs::status(file).permissions() == fs::perms(0640));
+    CHECK(files_in(folder.path()) == 2);
+  }
+}
+
+TEST_CASE("a relative name is a name in the current folder") {
+  const temporary_folder folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  save(small_snapshot(), "state");
+  fs::current_path(before);
+  CHECK(same(syclamp::load_snapshot(folder.path() / "state"), small_snapshot()));
+}
+
+TEST_CASE("if a file cannot be saved, the old one is there as it was, and nothing else") {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "state";
+  save(small_snapshot(), file);
+  const std::string old = content_of(file);
+  scaler_snapshot large = small_snapshot();
+  large.ledger.resize(1000);
+
+  // A full disk, as far as a process can make one for itself.
+  for (const rlim_t size : {rlim_t{0}, rlim_t{100}, rlim_t{100'000}}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::signal(SIGXFSZ, SIG_IGN);
+      const rlimit limit{size, size};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      try {
+        save(large, file);
+      } catch (const syclamp::error& problem) {
+        const std::string text = problem.what();
+        _exit(text.find(file.string()) != text.npos && text.find("File too large") != text.npos ? 7 : 1);
+      }
+      _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK(WEXITSTATUS(status) == 7);
+    CHECK(content_of(file) == old);
+    CHECK(files_in(folder.path()) == 1);
+  }
+}
+
+TEST_CASE("places that cannot be saved to are named, with the reason") {
+  const temporary_folder folder;
+  fs::create_directory(folder.path() / "sub");
+  CHECK_THROWS_WITH(save(small_snapshot(), folder.path() / "absent" / "state"),
+                    ContainsSubstring("absent/state: No such file"));
+  CHECK_THROWS_WITH(save(small_snapshot(), folder.path() / "sub"), ContainsSubstring("sub: it is not a file"));
+  // Stands for all devices: a real one would be gone if this failed in the hands of root.
+  REQUIRE(mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(save(small_snapshot(), folder.path() / "pipe"), ContainsSubstring("pipe: it is not a file"));
+  CHECK(fs::is_fifo(folder.path() / "pipe"));
+  CHECK_THROWS_AS(save(small_snapshot(), ""), syclamp::error);
+  CHECK_THROWS_AS(save(small_snapshot(), folder.path() / std::string(300, 'x')), syclamp::error);
+  CHECK(fs::is_empty(folder.path() / "sub"));
+  CHECK(files_in(folder.path()) == 2);
+  if (geteuid() == 0) return;  // may write anywhere
+  const fs::path closed = folder.path() / "sub" / "state";
+  save(small_snapshot(), closed);
+  chmod(closed.parent_path().c_str(), 0500);
+  CHECK_THROWS_WITH(save(odd_snapshot(), closed), ContainsSubstring("Permission denied"));
+  chmod(closed.parent_path().c_str(), 0700);
+  CHECK(same(syclamp::load_snapshot(closed), small_snapshot()));
+}
+
+TEST_CASE("two processes that save to the same file leave one of theirs, whole") {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "state";
+  save(small_snapshot(), file);
+  const auto work = [&] {
+    for (int i = 0; i < 10; ++i) {
+      save(odd_snapshot(), file, state_format::binary);
+      if (!same(syclamp::load_snapshot(file), odd_snapshot())) return 1;
+    }
+    return 0;
+  };
+  save(odd_snapshot(), file);
+  const pid_t child = fork();
+  if (child == 0) _exit(work());
+  CHECK(work() == 0);
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(files_in(folder.path()) == 1);
+}
