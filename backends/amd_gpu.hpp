@@ -10,6 +10,7 @@ inline constexpr profile amd_gpu{
     .name = "amd_gpu",
     .inspect = {.pack_bytes = 16, .most_lanes = 4, .group_size = 256, .groups_per_unit = 8},
     .convert = {.pack_bytes = 16, .most_lanes = 4, .group_size = 256, .groups_per_unit = 8},
+    .apply = {.pack_bytes = 16, .most_lanes = 4, .group_size = 256, .groups_per_unit = 8},
 };
 
 }  // namespace syclamp::backends

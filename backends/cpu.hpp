@@ -16,6 +16,7 @@ inline constexpr profile cpu{
     .inspect = {.pack_bytes = 64, .most_lanes = 32, .group_size = 1, .groups_per_unit = 32},
     // The same machine and day: a pack of 16 lanes is two registers of FP32. Casts reach 0.96-0.98 of a native loop.
     .convert = {.pack_bytes = 64, .most_lanes = 16, .group_size = 1, .groups_per_unit = 16},
+    .apply = {.pack_bytes = 64, .most_lanes = 16, .group_size = 1, .groups_per_unit = 16},
 };
 
 }  // namespace syclamp::backends

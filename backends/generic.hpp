@@ -10,6 +10,7 @@ inline constexpr profile generic{
     .name = "generic",
     .inspect = {.pack_bytes = 16, .most_lanes = 4, .group_size = 64, .groups_per_unit = 16},
     .convert = {.pack_bytes = 16, .most_lanes = 4, .group_size = 64, .groups_per_unit = 16},
+    .apply = {.pack_bytes = 16, .most_lanes = 4, .group_size = 64, .groups_per_unit = 16},
 };
 
 }  // namespace syclamp::backends

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 namespace syclamp {
@@ -22,11 +23,14 @@ struct profile {
   std::string_view name;
   traversal inspect;  ///< reads one stream
   traversal convert;  ///< reads one stream and writes one
+  traversal apply;    ///< an optimizer's step: reads up to five streams and writes up to five
 };
 
 /// The largest work-group that a profile asks a device for.
 constexpr std::uint32_t largest_group(const profile& of) {
-  return of.inspect.group_size > of.convert.group_size ? of.inspect.group_size : of.convert.group_size;
+  std::uint32_t largest = of.inspect.group_size;
+  for (const traversal& one : {of.convert, of.apply}) largest = one.group_size > largest ? one.group_size : largest;
+  return largest;
 }
 
 }  // namespace syclamp

@@ -28,4 +28,9 @@ inline void add_in_device(std::uint64_t* count, std::uint32_t more) {
   if (before + more < before) __scoped_atomic_fetch_add(&halves[1], 1u, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
 
+/// How many have taken a ticket before. Who takes the last one may overwrite what the others have read.
+inline std::uint32_t take_ticket(std::uint32_t* tickets) {
+  return __scoped_atomic_fetch_add(tickets, 1u, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_DEVICE);
+}
+
 }  // namespace syclamp::kernels

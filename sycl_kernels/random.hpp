@@ -45,11 +45,17 @@ class random_stream {
   /// The words of the elements from number `first` on.
   template <unsigned Lanes>
   [[gnu::always_inline]] random_words<Lanes> words(std::uint64_t first) const {
+    return pairs<Lanes>(first).first;
+  }
+
+  /// The same for those who need more than one word an element.
+  template <unsigned Lanes>
+  [[gnu::always_inline]] random_pair<random_words<Lanes>> pairs(std::uint64_t first) const {
     random_words<Lanes> low = static_cast<std::uint32_t>(first);
 #pragma unroll
     for (unsigned i = 0; i < Lanes; ++i) low[i] += i;  // `first` is a multiple of the lanes: no carry
     const random_words<Lanes> high = static_cast<std::uint32_t>(first >> 32) ^ whitening_;
-    return philox<Lanes>(low, high, key_).first;
+    return philox<Lanes>(low, high, key_);
   }
 
  private:

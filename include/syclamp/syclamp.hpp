@@ -11,12 +11,14 @@
 #include <syclamp/error.hpp>
 #include <syclamp/exponent_histogram.hpp>
 #include <syclamp/gradients.hpp>
+#include <syclamp/hyper_parameters.hpp>
 #include <syclamp/inspection.hpp>
 #include <syclamp/inspector.hpp>
 #include <syclamp/ledger.hpp>
 #include <syclamp/log.hpp>
 #include <syclamp/loss_scaler.hpp>
 #include <syclamp/optimizer.hpp>
+#include <syclamp/optimizers.hpp>
 #include <syclamp/policy_names.hpp>
 #include <syclamp/presets.hpp>
 #include <syclamp/quantization.hpp>

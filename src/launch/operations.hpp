@@ -7,6 +7,7 @@
 
 #include "launch/operation.hpp"
 #include "sycl_kernels/layout.hpp"
+#include "sycl_kernels/optimizer_layout.hpp"
 #include "sycl_kernels/scaler_layout.hpp"
 
 namespace syclamp::launch {
@@ -95,13 +96,51 @@ inline constexpr operation<scale_state*, std::uint32_t> resume_scaling{"resume_s
 inline constexpr operation<scalar, float, std::uint32_t, kernels::running_value*, std::uint32_t*> guard_value{
     "guard_value", "scaler", &profile::convert};
 
+/// A step of an optimizer. Of what is in its family, all is compiled when one is needed.
+using apply_operation =
+    operation<addresses, starts, kinds, tensors, const kernels::parameter_slot*, kernels::parameter_group*,
+              kernels::optimizer_memory*, const step_verdict*, std::uint32_t, const kernels::tensor_norms*>;
+
+/// What comes before it if the step depends on norms of each tensor: over pieces, then over tensors.
+using prepare_operation =
+    operation<addresses, starts, kinds, tensors, const kernels::parameter_slot*, const kernels::parameter_group*,
+              const kernels::optimizer_memory*, const step_verdict*, std::uint32_t, kernels::piece_norms*>;
+using norms_operation =
+    operation<addresses, starts, kinds, tensors, const kernels::parameter_group*, const step_verdict*, std::uint32_t,
+              const kernels::piece_norms*, kernels::tensor_norms*>;
+
+inline constexpr apply_operation sgd_step{"sgd_step", "optimizers/sgd", &profile::apply};
+inline constexpr apply_operation momentum_step{"momentum_step", "optimizers/sgd", &profile::apply};
+inline constexpr apply_operation adam_step{"adam_step", "optimizers/adam", &profile::apply};
+inline constexpr apply_operation amsgrad_step{"amsgrad_step", "optimizers/amsgrad", &profile::apply};
+inline constexpr apply_operation lion_step{"lion_step", "optimizers/lion", &profile::apply};
+inline constexpr apply_operation adagrad_step{"adagrad_step", "optimizers/adagrad", &profile::apply};
+inline constexpr apply_operation rmsprop_step{"rmsprop_step", "optimizers/rmsprop", &profile::apply};
+inline constexpr apply_operation rmsprop_momentum_step{"rmsprop_momentum_step", "optimizers/rmsprop", &profile::apply};
+inline constexpr apply_operation rmsprop_centered_step{"rmsprop_centered_step", "optimizers/rmsprop", &profile::apply};
+inline constexpr apply_operation rmsprop_centered_momentum_step{"rmsprop_centered_momentum_step", "optimizers/rmsprop",
+                                                                &profile::apply};
+
+inline constexpr prepare_operation lamb_pieces{"lamb_pieces", "optimizers/lamb", &profile::apply};
+inline constexpr norms_operation lamb_norms{"lamb_norms", "optimizers/lamb", &profile::apply};
+inline constexpr apply_operation lamb_step{"lamb_step", "optimizers/lamb", &profile::apply};
+
+inline constexpr prepare_operation novograd_pieces{"novograd_pieces", "optimizers/novograd", &profile::apply};
+inline constexpr norms_operation novograd_norms{"novograd_norms", "optimizers/novograd", &profile::apply};
+inline constexpr apply_operation novograd_step{"novograd_step", "optimizers/novograd", &profile::apply};
+
 inline constexpr operation<const kernels::arithmetic_inputs*, kernels::arithmetic_answers*> self_test{
     "self_test", "self_test", &profile::inspect};
 
+// clang-format off
 inline constexpr const operation_base* operations[] = {
     &inspect_chunks,  &inspect_total, &unscale_chunks,   &inspect_pieces,    &inspect_tensors,   &inspect_groups,
     &count_exponents, &convert_list,  &clear_list,       &cast_list,         &clip_coefficients, &clamp_list,
     &update_scales,   &fake_quantize, &straight_through, &inspect_and_judge, &judge_gradients,   &report_jointly,
-    &fill_ballots,    &update_scale,  &resume_scaling,   &guard_value,       &self_test};
+    &fill_ballots,    &update_scale,  &resume_scaling,   &guard_value,       &self_test,
+    &sgd_step, &momentum_step, &adam_step, &amsgrad_step, &lion_step, &adagrad_step,
+    &rmsprop_step, &rmsprop_momentum_step, &rmsprop_centered_step, &rmsprop_centered_momentum_step,
+    &lamb_pieces, &lamb_norms, &lamb_step, &novograd_pieces, &novograd_norms, &novograd_step};
+// clang-format on
 
 }  // namespace syclamp::launch

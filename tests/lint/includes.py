@@ -21,7 +21,7 @@ def included(path):
 # Files of sycl_kernels/ that host code includes as well: the records that both sides see, and the rules of the scaler.
 SHARED = tuple(
     pathlib.Path("sycl_kernels", name)
-    for name in ("layout.hpp", "log2.hpp", "scale_number.hpp", "scale_rule.hpp", "scaler_layout.hpp")
+    for name in ("layout.hpp", "log2.hpp", "optimizer_layout.hpp", "scale_number.hpp", "scale_rule.hpp", "scaler_layout.hpp")
 )
 
 

@@ -23,7 +23,7 @@ def code_of(text):
 
 found = [
     f"{path}:{number}: {line.strip()}: {why}"
-    for path in sorted(pathlib.Path("sycl_kernels").iterdir())
+    for path in sorted(pathlib.Path("sycl_kernels").rglob("*.hpp"))
     for number, line in enumerate(code_of(path.read_text()).splitlines(), 1)
     for pattern, why in FORBIDDEN.items()
     if re.search(pattern, line)

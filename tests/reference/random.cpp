@@ -17,10 +17,14 @@ word_pair philox(word_pair counter, std::uint32_t key) {
   return counter;
 }
 
-std::uint32_t random_word(std::uint64_t seed, std::uint64_t step, std::uint32_t tensor, std::uint64_t element) {
+word_pair random_words(std::uint64_t seed, std::uint64_t step, std::uint32_t tensor, std::uint64_t element) {
   const word_pair a = philox({low(step), high(step)}, low(seed));
   const word_pair b = philox({tensor, high(seed) ^ a.second}, a.first);
-  return philox({low(element), high(element) ^ b.second}, b.first).first;
+  return philox({low(element), high(element) ^ b.second}, b.first);
+}
+
+std::uint32_t random_word(std::uint64_t seed, std::uint64_t step, std::uint32_t tensor, std::uint64_t element) {
+  return random_words(seed, step, tensor, element).first;
 }
 
 }  // namespace reference

@@ -13,6 +13,14 @@
 #include "sycl_kernels/exponents.hpp"
 #include "sycl_kernels/inspect.hpp"
 #include "sycl_kernels/inspect_tensors.hpp"
+#include "sycl_kernels/optimizers/adagrad.hpp"
+#include "sycl_kernels/optimizers/adam.hpp"
+#include "sycl_kernels/optimizers/amsgrad.hpp"
+#include "sycl_kernels/optimizers/lamb.hpp"
+#include "sycl_kernels/optimizers/lion.hpp"
+#include "sycl_kernels/optimizers/novograd.hpp"
+#include "sycl_kernels/optimizers/rmsprop.hpp"
+#include "sycl_kernels/optimizers/sgd.hpp"
 #include "sycl_kernels/quantize.hpp"
 #include "sycl_kernels/scaler.hpp"
 #include "sycl_kernels/self_test.hpp"
@@ -74,6 +82,23 @@ table instances_of_profile() {
   add<P, kernels::update_scale>(all, update_scale, walk<update_scale.walk>{});
   add<P, kernels::resume_scaling>(all, resume_scaling, walk<resume_scaling.walk>{});
   add<P, kernels::guard_value>(all, guard_value, walk<guard_value.walk>{});
+  add<P, kernels::sgd_step>(all, sgd_step, walk<sgd_step.walk>{});
+  add<P, kernels::momentum_step>(all, momentum_step, walk<momentum_step.walk>{});
+  add<P, kernels::adam_step>(all, adam_step, walk<adam_step.walk>{});
+  add<P, kernels::amsgrad_step>(all, amsgrad_step, walk<amsgrad_step.walk>{});
+  add<P, kernels::lion_step>(all, lion_step, walk<lion_step.walk>{});
+  add<P, kernels::adagrad_step>(all, adagrad_step, walk<adagrad_step.walk>{});
+  add<P, kernels::rmsprop_step>(all, rmsprop_step, walk<rmsprop_step.walk>{});
+  add<P, kernels::rmsprop_momentum_step>(all, rmsprop_momentum_step, walk<rmsprop_momentum_step.walk>{});
+  add<P, kernels::rmsprop_centered_step>(all, rmsprop_centered_step, walk<rmsprop_centered_step.walk>{});
+  add<P, kernels::rmsprop_centered_momentum_step>(all, rmsprop_centered_momentum_step,
+                                                  walk<rmsprop_centered_momentum_step.walk>{});
+  add<P, kernels::lamb_pieces>(all, lamb_pieces, walk<lamb_pieces.walk>{});
+  add<P, kernels::lamb_norms>(all, lamb_norms, walk<lamb_norms.walk>{});
+  add<P, kernels::lamb_step>(all, lamb_step, walk<lamb_step.walk>{});
+  add<P, kernels::novograd_pieces>(all, novograd_pieces, walk<novograd_pieces.walk>{});
+  add<P, kernels::novograd_norms>(all, novograd_norms, walk<novograd_norms.walk>{});
+  add<P, kernels::novograd_step>(all, novograd_step, walk<novograd_step.walk>{});
   add<P, kernels::self_test>(all, self_test, walk<self_test.walk>{});
   return all;
 }

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "device_memory.hpp"
+#include "launch/kernel_library.hpp"
+#include "list_checks.hpp"
+#include "optimizer_rules.hpp"
+#include "skewed_arena.hpp"
+#include "syclamp/error.hpp"
+#include "syclamp/optimizers.hpp"
+#include "tensor_table.hpp"
+
+namespace syclamp {
+namespace {
+
+using kernels::most_states;
+using kernels::parameter_group;
+using kernels::parameter_slot;
+using kernels::weight_storage;
+
+bool is_gradient_type(element_type type) {
+  return std::find(std::begin(gradient_types), std::end(gradient_types), type) != std::end(gradient_types);
+}
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+void check_parameter(std::size_t index, const parameter& one, const storage_options& storage) {
+  const auto who = described(index, one.name);
+  const auto count = one.gradient.count();
+  if (!is_gradient_type(one.gradient.type()))
+    throw invalid_argument(fmt::format("optimizer: the gradient of {} is {}; it must be float16, bfloat16 or float32",
+                                       who, name_of(one.gradient.type())));
+  const bool has_model = one.model.data() != nullptr, has_master = one.master.data() != nullptr;
+  if (!has_model && !has_master && count != 0)
+    throw invalid_argument(fmt::format("optimizer: {} has no weights; give it a model, or a master, or both", who));
+  if ((has_model && one.model.count() != count) || (has_master && one.master.count() != count))
+    throw invalid_argument(fmt::format("optimizer: {} has {} gradients, but a model of {} and a master of {} weights",
+                                       who, count, one.model.count(), one.master.count()));
+  if (has_model && one.model.type() == element_type::float64)
+    throw invalid_argument(
+        fmt::format("optimizer: the model of {} is float64, which is never written; use float32", who));
+  if (has_master && one.master.type() != element_type::float32)
+    throw invalid_argument(
+        fmt::format("optimizer: the master of {} is {}; it must be float32", who, name_of(one.master.type())));
+  if (storage.remainders && has_master && has_model && one.model.type() == element_type::bfloat16)
+    throw invalid_argument(
+        fmt::format("optimizer: {} has a master, but with `remainders` the model is a part of it; give "
+                    "the model only",
+                    who));
+}
+
+bool is_split(const parameter& one, const storage_options& storage) {
+  return storage.remainders && one.model.data() != nullptr && one.model.type() == element_type::bfloat16;
+}
+
+/// If kernels have a loop of their own for this storage, which.
+weight_storage storage_of(const parameter_slot& slot, bool split, const storage_options& storage) {
+  if (split) return weight_storage::split;  // exact, so nothing is rounded but moments, whose type kernels ask
+  if (storage.moments != element_type::float32 || storage.how != rounding::to_nearest) return weight_storage::other;
+  if (slot.model == 0) return weight_storage::master;
+  if (slot.model_type == element_type::float16) return weight_storage::master_and_half;
+  if (slot.model_type == element_type::bfloat16) return weight_storage::master_and_brain;
+  return weight_storage::other;
+}
+
+}  // namespace
+
+struct fused_optimizer::state_type {
+  state_type(const engine& on_engine, std::vector<parameter> given, const std::vector<optimizer_settings>& settings,
+             const storage_options& stored)
+      : on(on_engine),
+        parameters(std::move(given)),
+        storage(stored),
+        rule(first_rule(settings)),
+        gradients(on, gradient_tensors()),
+        arena(1 + most_states + 1) {
+    check_settings(settings);
+    on.kernels().prepare(*rule.step);
+    place_streams();
+    fill_groups(settings);
+    weights.emplace(on, weight_tensors());
+    models.emplace(on, model_tensors());
+    check_pair("optimizer", gradients, *weights);
+    check_pair("optimizer", gradients, *models);
+    check_pair("optimizer", *models, *weights);
+    if (rule.pieces != nullptr) {
+      of_pieces = allocate_on_device<kernels::piece_norms>(on.queue(), gradients.prepared().chunks + gradients.size());
+      of_tensors = allocate_on_device<kernels::tensor_norms>(on.queue(), gradients.size());
+      on.queue().memset(of_tensors.get(), 0, gradients.size() * sizeof(kernels::tensor_norms));
+    }
+    if (storage.unscaled_shadow) shadow.emplace(on, shadow_tensors());
+    begin();
+    on.wait();
+  }
+
+  static optimizer_rule first_rule(const std::vector<optimizer_settings>& settings) {
+    if (settings.empty()) throw invalid_argument("optimizer: there are no settings; give one for each group");
+    return rule_of(settings.front());
+  }
+
+  void check_settings(const std::vector<optimizer_settings>& settings) const {
+    if (storage.moments != element_type::float32 && storage.moments != element_type::bfloat16)
+      throw invalid_argument(
+          fmt::format("optimizer: moments in {} are not possible; use float32 or bfloat16", name_of(storage.moments)));
+    for (std::size_t i = 0; i < settings.size(); ++i)
+      if (const auto other = rule_of(settings[i]); other.name != rule.name || other.step != rule.step)
+        throw invalid_argument(fmt::format(
+            "optimizer: the settings of group {} need another kernel ({}) than those of group 0 ({}); make an "
+            "optimizer for each",
+            i, other.step->name, rule.step->name));
+    if (settings.size() > 1 && gradients.groups() > settings.size())
+      throw invalid_argument(
+          fmt::format("optimizer: there is a parameter in group {}, but there are settings for {} groups",
+                      gradients.groups() - 1, settings.size()));
+  }
+
+  std::vector<tensor> gradient_tensors() const {
+    std::vector<tensor> tensors;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      check_parameter(i, parameters[i], storage);
+      tensors.push_back({parameters[i].gradient, parameters[i].name, parameters[i].group});
+    }
+    return tensors;
+  }
+
+  // --- Storage ------------------------------------------------------------------------------------------------------
+
+  /// Rows of the arena: weights, then moments, then unscaled gradients.
+  void place_streams() {
+    struct places {
+      std::optional<skewed_arena::place> weights, states[most_states], shadow;
+    };
+    std::vector<places> owned(parameters.size());
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const parameter& one = parameters[i];
+      const std::uint64_t count = one.gradient.count();
+      const bool split = is_split(one, storage);
+      const bool is_own_master = !split && one.model.type() == element_type::float32 && one.model.data() != nullptr;
+      if (split || (one.master.data() == nullptr && !is_own_master))
+        owned[i].weights = arena.reserve(0, count * (split ? 2 : 4));
+      for (std::uint32_t k = 0; k < rule.states; ++k)
+        if (one.states[k] == nullptr) owned[i].states[k] = arena.reserve(1 + k, count * size_of(storage.moments));
+      if (storage.unscaled_shadow && one.gradient.type() != element_type::float32)
+        owned[i].shadow = arena.reserve(1 + most_states, count * sizeof(float));
+    }
+    arena.allocate(on.queue());
+    on.queue().memset(arena.data(), 0, arena.bytes());
+
+    slots.resize(parameters.size());
+    shadows.resize(parameters.size());
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const parameter& one = parameters[i];
+      parameter_slot& slot = slots[i];
+      const bool split = is_split(one, storage);
+      slot = {};
+      slot.model_type = one.model.type();
+      slot.state_type = storage.moments;
+      slot.model = address_of(one.model.data());
+      if (owned[i].weights) {
+        slot.weights = address_of(arena.at(*owned[i].weights));
+      } else if (one.master.data() != nullptr) {
+        slot.weights = address_of(one.master.data());
+      } else {
+        slot.weights = slot.model;
+        slot.model = 0;
+      }
+      if (slot.weights == slot.model) slot.model = 0;
+      for (std::uint32_t k = 0; k < rule.states; ++k)
+        slot.states[k] = address_of(owned[i].states[k] ? arena.at(*owned[i].states[k]) : one.states[k]);
+      slot.storage = storage_of(slot, split, storage);
+      shadows[i] = owned[i].shadow ? arena.at(*owned[i].shadow) : one.gradient.data();
+    }
+    device_slots = allocate_on_device<parameter_slot>(on.queue(), slots.size());
+    if (!slots.empty()) on.queue().memcpy(device_slots.get(), slots.data(), slots.size() * sizeof slots[0]);
+  }
+
+  void fill_groups(const std::vector<optimizer_settings>& settings) {
+    host_groups.resize(std::max<std::size_t>({settings.size(), gradients.groups(), 1}));
+    for (std::size_t i = 0; i < host_groups.size(); ++i)
+      host_groups[i] = {rule_of(settings[settings.size() == 1 ? 0 : i]).hyper, {}, 0, 0};
+    sycl::queue& queue = on.queue();
+    device_groups = allocate_on_device<parameter_group>(queue, host_groups.size());
+    memory = allocate_on_device<kernels::optimizer_memory>(queue, 1);
+    certain = allocate_on_device<step_verdict>(queue, 1);
+    const kernels::optimizer_memory all{static_cast<std::uint32_t>(host_groups.size()), 0,
+                                        storage.how == rounding::stochastic ? 1u : 0u, 0, storage.seed};
+    const step_verdict yes;
+    queue.memcpy(device_groups.get(), host_groups.data(), host_groups.size() * sizeof host_groups[0]);
+    queue.memcpy(memory.get(), &all, sizeof all);
+    queue.memcpy(certain.get(), &yes, sizeof yes);
+    queue.wait();
+  }
+
+  /// Masters that the library keeps begin with the model; a model beside a given master is a copy of it from the start.
+  void begin() {
+    std::vector<tensor> from, to;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const parameter& one = parameters[i];
+      const parameter_slot& slot = slots[i];
+      for (std::uint32_t k = 0; k < rule.states; ++k)
+        if (rule.initial[k] != 0.0f && one.states[k] == nullptr) fill_state(state(i, k), rule.initial[k]);
+      if (slot.model == 0 || slot.storage == weight_storage::split) continue;
+      const array_view master = (*weights)[i];
+      from.push_back({one.master.data() != nullptr ? master : one.model, one.name});
+      to.push_back({one.master.data() != nullptr ? one.model : master, one.name});
+    }
+    if (!from.empty()) cast(tensor_list(on, from), tensor_list(on, to));
+  }
+
+  void fill_state(const array_view& of, float value) const {
+    auto* data = const_cast<void*>(of.data());
+    if (of.count() == 0) return;
+    if (of.type() == element_type::float32) {
+      on.queue().fill(static_cast<float*>(data), value, of.count());
+    } else {
+      const auto bits = std::bit_cast<std::uint32_t>(value);  // to nearest, as far as 16 bits go
+      on.queue().fill(static_cast<std::uint16_t*>(data),
+                      static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16), of.count());
+    }
+  }
+
+  // --- Lists: what a step writes, checked against what it reads
+  // -------------------------------------------------------
+
+  array_view weight_view(std::size_t i) const {
+    const bool split = slots[i].storage == weight_storage::split;
+    return {reinterpret_cast<const void*>(slots[i].weights), parameters[i].gradient.count(),
+            split ? element_type::bfloat16 : element_type::float32};
+  }
+
+  array_view state(std::size_t i, std::uint32_t k) const {
+    return {reinterpret_cast<const void*>(slots[i].states[k]), parameters[i].gradient.count(), storage.moments};
+  }
+
+  std::vector<tensor> weight_tensors() const {
+    std::vector<tensor> tensors;
+    for (std::size_t i = 0; i < slots.size(); ++i) tensors.push_back({weight_view(i), parameters[i].name});
+    return tensors;
+  }
+
+  std::vector<tensor> model_tensors() const {
+    std::vector<tensor> tensors;
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      tensors.push_back(
+          {{reinterpret_cast<const void*>(slots[i].model), parameters[i].gradient.count(), slots[i].model_type},
+           parameters[i].name});
+    return tensors;
+  }
+
+  std::vector<tensor> shadow_tensors() const {
+    std::vector<tensor> tensors;
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      tensors.push_back({{shadows[i], parameters[i].gradient.count(), element_type::float32},
+                         parameters[i].name,
+                         parameters[i].group});
+    return tensors;
+  }
+
+  // --- A step -------------------------------------------------------------------------------------------------------
+
+  sycl::event apply(const tensor_list& list, const step_verdict* verdicts, bool per_group) const {
+    check_given("optimizer", "verdicts", verdicts);
+    check_list(list);
+    const auto& table = list.prepared();
+    launch::kernel_library& library = on.kernels();
+    // One work-group at least, to count the step.
+    const auto groups = std::max<std::uint64_t>(1, library.groups_for(*rule.step, table.chunks));
+    const std::uint32_t stride = per_group ? 1 : 0;
+    if (rule.pieces != nullptr && table.tensors != 0) {
+      library.submit(on.queue(), *rule.pieces, groups, table.addresses, table.starts, table.kinds, table.tensors,
+                     device_slots.get(), device_groups.get(), memory.get(), verdicts, stride, of_pieces.get());
+      library.submit(on.queue(), *rule.norms, library.groups_for(*rule.norms, table.tensors), table.addresses,
+                     table.starts, table.kinds, table.tensors, device_groups.get(), verdicts, stride, of_pieces.get(),
+                     of_tensors.get());
+    }
+    return library.submit(on.queue(), *rule.step, groups, table.addresses, table.starts, table.kinds, table.tensors,
+                          device_slots.get(), device_groups.get(), memory.get(), verdicts, stride, of_tensors.get());
+  }
+
+  void check_list(const tensor_list& list) const {
+    check_pair("optimizer", list, *weights);
+    check_pair("optimizer", list, *models);
+    const auto id = list.prepared().id;
+    if (id == gradients.prepared().id || (shadow && id == shadow->prepared().id)) return;
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (!is_gradient_type(list[i].type()) || list.group(i) != gradients.group(i))
+        throw invalid_argument(fmt::format(
+            "optimizer: {} is {} in group {}; gradients must be float16, bfloat16 or float32, in the group of "
+            "their parameter ({})",
+            described(list, i), name_of(list[i].type()), list.group(i), gradients.group(i)));
+  }
+
+  // --- Hyper-parameters: words of the device's record that differ from the host's are filled in by the queue
+  // ----------
+
+  void check_group(std::uint32_t group) const {
+    if (group >= host_groups.size())
+      throw invalid_argument(fmt::format("optimizer: there is no group {}; it has {}", group, host_groups.size()));
+  }
+
+  void send(std::uint32_t group, const parameter_group& next) {
+    constexpr std::size_t words = offsetof(parameter_group, applied) / sizeof(std::uint32_t);
+    std::array<std::uint32_t, words> before, after;
+    std::memcpy(before.data(), &host_groups[group], sizeof before);
+    std::memcpy(after.data(), &next, sizeof after);
+    auto* target = reinterpret_cast<std::uint32_t*>(device_groups.get() + group);
+    for (std::size_t i = 0; i < words; ++i)
+      if (before[i] != after[i]) on.queue().fill(target + i, after[i], 1);
+    host_groups[group] = next;
+  }
+
+  engine on;
+  std::vector<parameter> parameters;
+  storage_options storage;
+  optimizer_rule rule;
+  tensor_list gradients;
+  skewed_arena arena;
+  std::vector<parameter_slot> slots;
+  std::vector<const void*> shadows;
+  std::vector<parameter_group> host_groups;
+  device_array<parameter_slot> device_slots;
+  device_array<parameter_group> device_groups;
+  device_array<kernels::optimizer_memory> memory;
+  device_array<step_verdict> certain;
+  device_array<kernels::piece_norms> of_pieces;    ///< only if the step depends on norms
+  device_array<kernels::tensor_norms> of_tensors;  ///< likewise
+  std::optional<tensor_list> weights, models, shadow;
+};
+
+fused_optimizer::fused_optimizer(engine on, std::vector<parameter> parameters, const optimizer_settings& settings,
+                                 const storage_options& storage)
+    : fused_optimizer(std::move(on), std::move(parameters), std::vector{settings}, storage) {}
+
+fused_optimizer::fused_optimizer(engine on, std::vector<parameter> parameters,
+                                 const std::vector<optimizer_settings>& settings, const storage_options& storage)
+    : state_(std::make_unique<state_type>(on, std::move(parameters), settings, storage)) {}
+
+fused_optimizer::~fused_optimizer() = default;
+
+const tensor_list& fused_optimizer::gradients() const { return state_->gradients; }
+
+const tensor_list& fused_optimizer::unscaled_gradients() const {
+  if (state_->shadow) return *state_->shadow;
+  if (state_->gradients.is_all(element_type::float32)) return state_->gradients;
+  throw misuse_error(
+      "optimizer: gradients in 16 bits cannot be unscaled in place; make the optimizer with "
+      "storage_options::unscaled_shadow, or leave unscaling to the step");
+}
+
+sycl::event fused_optimizer::apply(const step_inputs& inputs) {
+  return state_->apply(inputs.gradients, inputs.verdicts, inputs.per_group);
+}
+
+sycl::event fused_optimizer::apply() { return state_->apply(state_->gradients, state_->certain.get(), false); }
+
+void fused_optimizer::set_lr(double lr, std::uint32_t group) {
+  state_->check_group(group);
+  parameter_group next = state_->host_groups[group];
+  next.hyper.lr = checked_lr(state_->rule.name, lr);
+  state_->send(group, next);
+}
+
+void fused_optimizer::set_lr(double lr) {
+  for (std::uint32_t i = 0; i < groups(); ++i) set_lr(lr, i);
+}
+
+void fused_optimizer::set_lr_source(const float* lr, std::uint32_t group) {
+  state_->check_group(group);
+  parameter_group next = state_->host_groups[group];
+  next.lr = address_of(lr);
+  state_->send(group, next);
+}
+
+void fused_optimizer::set_lr_source(const float* lr) {
+  for (std::uint32_t i = 0; i < groups(); ++i) set_lr_source(lr, i);
+}
+
+void fused_optimizer::set(const optimizer_settings& settings, std::uint32_t group) {
+  state_->check_group(group);
+  const optimizer_rule rule = rule_of(settings);
+  if (rule.name != state_->rule.name || rule.step != state_->rule.step)
+    throw invalid_argument(
+        fmt::format("optimizer: these settings need another kernel ({}) than it was made with ({}); make "
+                    "a new optimizer",
+                    rule.step->name, state_->rule.step->name));
+  parameter_group next = state_->host_groups[group];
+  next.hyper = rule.hyper;
+  state_->send(group, next);
+}
+
+void fused_optimizer::set_schedule(const lr_schedule& schedule) {
+  check(schedule);
+  for (std::uint32_t i = 0; i < groups(); ++i) {
+    parameter_group next = state_->host_groups[i];
+    next.schedule = schedule;
+    state_->send(i, next);
+  }
+}
+
+hyper_parameters* fused_optimizer::device_hyper_parameters(std::uint32_t group) const {
+  state_->check_group(group);
+  return &state_->device_groups[group].hyper;
+}
+
+const std::uint64_t* fused_optimizer::device_steps(std::uint32_t group) const {
+  state_->check_group(group);
+  return &state_->device_groups[group].applied;
+}
+
+std::uint64_t fused_optimizer::steps(std::uint32_t group) const {
+  std::uint64_t applied = 0;
+  state_->on.queue().memcpy(&applied, device_steps(group), sizeof applied).wait();
+  return applied;
+}
+
+std::size_t fused_optimizer::size() const { return state_->parameters.size(); }
+std::uint32_t fused_optimizer::groups() const { return static_cast<std::uint32_t>(state_->host_groups.size()); }
+std::uint32_t fused_optimizer::states() const { return state_->rule.states; }
+std::uint64_t fused_optimizer::device_bytes() const { return state_->arena.bytes(); }
+const engine& fused_optimizer::on() const { return state_->on; }
+
+array_view fused_optimizer::state(std::size_t parameter, std::uint32_t index) const {
+  if (parameter >= size() || index >= states())
+    throw invalid_argument(fmt::format("optimizer: there is no moment {} of parameter {}; it has {} of {} parameters",
+                                       index, parameter, states(), size()));
+  return state_->state(parameter, index);
+}
+
+std::vector<float> fused_optimizer::weights(std::size_t parameter) const {
+  if (parameter >= size())
+    throw invalid_argument(fmt::format("optimizer: there is no parameter {}; it has {}", parameter, size()));
+  const parameter_slot& slot = state_->slots[parameter];
+  const std::uint64_t count = state_->parameters[parameter].gradient.count();
+  std::vector<float> values(count);
+  sycl::queue& queue = state_->on.queue();
+  if (count == 0) return values;
+  if (slot.storage != weight_storage::split) {
+    queue.memcpy(values.data(), reinterpret_cast<const void*>(slot.weights), count * sizeof(float)).wait();
+    return values;
+  }
+  std::vector<std::uint16_t> upper(count), lower(count);
+  queue.memcpy(upper.data(), reinterpret_cast<const void*>(slot.model), count * 2);
+  queue.memcpy(lower.data(), reinterpret_cast<const void*>(slot.weights), count * 2).wait();
+  for (std::uint64_t i = 0; i < count; ++i)
+    values[i] = std::bit_cast<float>((static_cast<std::uint32_t>(upper[i]) - (lower[i] >> 15)) << 16 | lower[i]);
+  return values;
+}
+
+}  // namespace syclamp

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimizer_rules.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "syclamp/error.hpp"
+
+namespace syclamp {
+namespace {
+
+/// Settings of one optimizer, by whose name errors are told.
+struct checker {
+  std::string_view optimizer;
+
+  float not_negative(const char* setting, double value) const {
+    if (!(value >= 0.0) || !std::isfinite(static_cast<float>(value)))
+      throw invalid_argument(
+          fmt::format("{}: {} is {}; give it a finite number that is not negative", optimizer, setting, value));
+    return static_cast<float>(value);
+  }
+
+  /// Rounded from double by itself, each of the three.
+  decay_rate rate(const char* setting, double value) const {
+    if (!(value >= 0.0 && value < 1.0))
+      throw invalid_argument(
+          fmt::format("{}: {} is {}; give it a number from 0 to below 1", optimizer, setting, value));
+    return {static_cast<float>(value), static_cast<float>(1.0 - value), static_cast<float>(std::log(value))};
+  }
+};
+
+optimizer_rule describe(const sgd& by) {
+  const checker is{"sgd"};
+  if (by.nesterov && (by.momentum <= 0.0 || by.dampening != 0.0))
+    throw invalid_argument(
+        fmt::format("sgd: nesterov needs a momentum and no dampening, but they are {} and {}; set "
+                    "momentum = 0.9 and dampening = 0, or leave nesterov out",
+                    by.momentum, by.dampening));
+  hyper_parameters hyper{.lr = is.not_negative("lr", by.lr),
+                         .weight_decay = is.not_negative("weight_decay", by.weight_decay),
+                         .maximize = by.maximize,
+                         .nesterov = by.nesterov};
+  hyper.beta1.value = is.not_negative("momentum", by.momentum);
+  hyper.beta1.complement = static_cast<float>(1.0 - static_cast<double>(is.not_negative("dampening", by.dampening)));
+  if (by.momentum == 0.0) return {"sgd", &launch::sgd_step, 0, hyper};
+  return {"sgd", &launch::momentum_step, 1, hyper};
+}
+
+template <typename Settings>
+hyper_parameters with_betas(const checker& is, const Settings& by) {
+  return {.lr = is.not_negative("lr", by.lr),
+          .weight_decay = is.not_negative("weight_decay", by.weight_decay),
+          .eps = is.not_negative("eps", by.eps),
+          .beta1 = is.rate("betas[0]", by.betas[0]),
+          .beta2 = is.rate("betas[1]", by.betas[1]),
+          .maximize = by.maximize};
+}
+
+/// Adam and AdamW differ in where the decay goes.
+template <typename Settings>
+optimizer_rule describe_adam(const char* name, const Settings& by, bool decoupled) {
+  const checker is{name};
+  hyper_parameters hyper = with_betas(is, by);
+  hyper.decoupled = decoupled;
+  if (by.amsgrad) return {name, &launch::amsgrad_step, 3, hyper};
+  return {name, &launch::adam_step, 2, hyper};
+}
+
+optimizer_rule describe(const adam& by) { return describe_adam("adam", by, false); }
+optimizer_rule describe(const adamw& by) { return describe_adam("adamw", by, true); }
+
+optimizer_rule describe(const lion& by) {
+  const checker is{"lion"};
+  return {"lion",
+          &launch::lion_step,
+          1,
+          {.lr = is.not_negative("lr", by.lr),
+           .weight_decay = is.not_negative("weight_decay", by.weight_decay),
+           .beta1 = is.rate("betas[0]", by.betas[0]),
+           .beta2 = is.rate("betas[1]", by.betas[1]),
+           .maximize = by.maximize,
+           .decoupled = 1}};
+}
+
+optimizer_rule describe(const adagrad& by) {
+  const checker is{"adagrad"};
+  return {"adagrad",
+          &launch::adagrad_step,
+          1,
+          {.lr = is.not_negative("lr", by.lr),
+           .weight_decay = is.not_negative("weight_decay", by.weight_decay),
+           .eps = is.not_negative("eps", by.eps),
+           .lr_decay = is.not_negative("lr_decay", by.lr_decay),
+           .maximize = by.maximize},
+          {is.not_negative("initial_accumulator_value", by.initial_accumulator_value)}};
+}
+
+optimizer_rule describe(const rmsprop& by) {
+  const checker is{"rmsprop"};
+  const hyper_parameters hyper{.lr = is.not_negative("lr", by.lr),
+                               .weight_decay = is.not_negative("weight_decay", by.weight_decay),
+                               .eps = is.not_negative("eps", by.eps),
+                               .beta2 = is.rate("alpha", by.alpha),
+                               .momentum = is.not_negative("momentum", by.momentum),
+                               .maximize = by.maximize};
+  const bool has_momentum = by.momentum > 0.0;
+  const launch::apply_operation* step =
+      by.centered ? (has_momentum ? &launch::rmsprop_centered_momentum_step : &launch::rmsprop_centered_step)
+                  : (has_momentum ? &launch::rmsprop_momentum_step : &launch::rmsprop_step);
+  return {"rmsprop", step, 1u + (has_momentum ? 1u : 0u) + (by.centered ? 1u : 0u), hyper};
+}
+
+optimizer_rule describe(const lamb& by) {
+  const checker is{"lamb"};
+  return {"lamb", &launch::lamb_step, 2, with_betas(is, by), {}, &launch::lamb_pieces, &launch::lamb_norms};
+}
+
+optimizer_rule describe(const novograd& by) {
+  const checker is{"novograd"};
+  return {
+      "novograd", &launch::novograd_step, 1, with_betas(is, by), {}, &launch::novograd_pieces, &launch::novograd_norms};
+}
+
+}  // namespace
+
+optimizer_rule rule_of(const optimizer_settings& settings) {
+  return std::visit([](const auto& one) { return describe(one); }, settings);
+}
+
+float checked_lr(std::string_view optimizer, double lr) { return checker{optimizer}.not_negative("lr", lr); }
+
+void check(const lr_schedule& schedule) {
+  if (schedule.steps == 0)
+    throw invalid_argument("lr_schedule: steps is 0; give it the number of steps of the cosine, or between two decays");
+  const checker is{"lr_schedule"};
+  is.not_negative("gamma", static_cast<double>(schedule.gamma));
+  is.not_negative("lowest", static_cast<double>(schedule.lowest));
+}
+
+}  // namespace syclamp

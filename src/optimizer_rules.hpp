@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the settings that a user gives to what a kernel needs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "launch/operations.hpp"
+#include "syclamp/optimizers.hpp"
+
+namespace syclamp {
+
+/// An optimizer as the host knows it.
+struct optimizer_rule {
+  std::string_view name;
+  const launch::apply_operation* step;
+  std::uint32_t states;
+  hyper_parameters hyper;
+  std::array<float, kernels::most_states> initial = {};  ///< value with which each moment begins
+
+  // If it depends on norms of each tensor, what comes before the step.
+  const launch::prepare_operation* pieces = nullptr;
+  const launch::norms_operation* norms = nullptr;
+};
+
+/// \throws invalid_argument that names the setting, its value and the remedy
+optimizer_rule rule_of(const optimizer_settings& settings);
+
+/// \throws invalid_argument unless it is finite and not negative
+float checked_lr(std::string_view optimizer, double lr);
+
+/// \throws invalid_argument
+void check(const lr_schedule& schedule);
+
+}  // namespace syclamp

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of optimizers find in memory.
+// Host code includes this file as well, so it knows nothing but the standard library.
+#pragma once
+
+#include <cstdint>
+
+#include <syclamp/element_type.hpp>
+#include <syclamp/hyper_parameters.hpp>
+#include <syclamp/step_verdict.hpp>
+
+namespace syclamp::kernels {
+
+/// How the weights of a tensor are stored, if kernels have a loop of their own for it.
+enum class weight_storage : std::uint32_t {
+  master,            ///< FP32
+  master_and_half,   ///< FP32, and a copy in FP16
+  master_and_brain,  ///< FP32, and a copy in BF16
+  split,             ///< BF16, and the 16 bits that are missing to the FP32
+  other,             ///< FP32, and a copy in any type; or anything that is rounded at random
+};
+
+inline constexpr std::uint32_t most_states = 3;
+
+/// Where the weights and the state of one tensor lie.
+struct parameter_slot {
+  std::uint64_t weights;              ///< FP32; if they are split, the lower halves
+  std::uint64_t model;                ///< the copy; if they are split, the upper halves; 0: none
+  std::uint64_t states[most_states];  ///< moments; 0: none
+  element_type model_type;
+  element_type state_type;  ///< FP32 or BF16
+  weight_storage storage;
+  std::uint32_t unused;
+};
+
+/// What is the same for all tensors of a group.
+struct parameter_group {
+  hyper_parameters hyper;
+  lr_schedule schedule;
+  std::uint64_t lr;       ///< address of the learning rate if the caller keeps it, else 0
+  std::uint64_t applied;  ///< steps
+};
+
+/// What is the same for all groups.
+struct optimizer_memory {
+  std::uint32_t groups;
+  std::uint32_t tickets;  ///< work-groups of the running step that are done; 0 between steps
+  std::uint32_t stochastic;
+  std::uint32_t unused;
+  std::uint64_t seed;
+};
+
+/// What an optimizer with a norm for each tensor leaves of a piece of one; sums of squares.
+struct piece_norms {
+  float weights, updates;
+};
+
+/// What it keeps of a tensor.
+struct tensor_norms {
+  float trust;   ///< LAMB: the ratio of the norms of weights and update
+  float second;  ///< NovoGrad: the second moment
+};
+
+}  // namespace syclamp::kernels
