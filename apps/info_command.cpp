@@ -15,6 +15,9 @@ namespace {
 nlohmann::ordered_json json_of(const device_report& device) {
   nlohmann::ordered_json tests;
   for (const auto& check : device.arithmetic.checks) tests[check.name] = check.passed;
+  nlohmann::ordered_json paths = nlohmann::ordered_json::array();
+  for (const auto& path : device.gemm_paths)
+    paths.push_back({{"name", path.name}, {"usable", path.usable}, {"note", path.note}});
   return {{"name", device.name},
           {"vendor", device.vendor},
           {"driver", device.driver},
@@ -27,7 +30,8 @@ nlohmann::ordered_json json_of(const device_report& device) {
           {"fp16", device.has_fp16},
           {"usable", device.usable},
           {"problem", device.problem},
-          {"self_test", tests}};
+          {"self_test", tests},
+          {"gemm_paths", paths}};
 }
 
 void print_json(const system_report& report) {
@@ -65,6 +69,9 @@ void print_text(const system_report& report) {
       for (const auto& check : device.arithmetic.checks)
         if (!check.relied_upon || !check.passed) fmt::print("    {:<20} {}\n", check.name, check.passed ? "yes" : "NO");
     }
+    for (const auto& path : device.gemm_paths)
+      fmt::print("  {:<12} {:<13}{}{}\n", &path == device.gemm_paths.data() ? "matrices" : "", path.name,
+                 path.usable ? "" : "no: ", path.note);
     if (!device.problem.empty()) fmt::print("  NOT USABLE   {}\n", device.problem);
   }
   for (const auto& line : report.advice) fmt::print("\nNote: {}.\n", line);
@@ -78,7 +85,8 @@ void add_info_command(CLI::App& program) {
   auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "Print JSON instead of text");
   command->footer(
-      "SYCLAMP_PROFILE=NAME forces a tuning profile; SYCLAMP_CACHE=off or SYCLAMP_CACHE_DIR=FOLDER say where compiled\n"
+      "SYCLAMP_PROFILE=NAME forces a tuning profile, SYCLAMP_GEMM=NAME a way to multiply matrices;\n"
+      "SYCLAMP_CACHE=off or SYCLAMP_CACHE_DIR=FOLDER say where compiled\n"
       "kernels are kept; ONEAPI_DEVICE_SELECTOR limits the devices that SYCL shows.");
   command->callback([as_json] {
     const system_report report = describe_system();

@@ -24,12 +24,15 @@ struct profile {
   traversal inspect;  ///< reads one stream
   traversal convert;  ///< reads one stream and writes one
   traversal apply;    ///< an optimizer's step: reads up to five streams and writes up to five
+  traversal blocks;   ///< multiplies matrices with matrix units; a work-group is four sub-groups
+  traversal matrix;   ///< multiplies matrices; a work-group makes a tile
 };
 
 /// The largest work-group that a profile asks a device for.
 constexpr std::uint32_t largest_group(const profile& of) {
   std::uint32_t largest = of.inspect.group_size;
-  for (const traversal& one : {of.convert, of.apply}) largest = one.group_size > largest ? one.group_size : largest;
+  for (const traversal& one : {of.convert, of.apply, of.blocks, of.matrix})
+    largest = one.group_size > largest ? one.group_size : largest;
   return largest;
 }
 

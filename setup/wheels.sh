@@ -18,5 +18,5 @@ make_prefix() { # make_prefix FOLDER LOCK DESCRIPTION
 }
 
 mkdir -p .syclamp
-make_prefix .syclamp/sycl setup/sycl.lock "the SYCL runtime (0.5 GB to download)"
+make_prefix .syclamp/sycl setup/sycl.lock "the SYCL runtime (0.75 GB to download)"
 make_prefix .syclamp/tools setup/tools.lock "clang-format and clang-tidy"

@@ -95,7 +95,8 @@ std::uint64_t engine::kernels_submitted() const { return state_->kernels->submit
 launch::kernel_library& engine::kernels() const { return *state_->kernels; }
 
 void engine::compile_all() const {
-  for (const launch::operation_base* op : launch::operations) state_->kernels->prepare(*op);
+  for (const launch::operation_base* op : launch::operations)
+    if (!op->is_optional) state_->kernels->prepare(*op);
 }
 
 void engine::wait() const {

@@ -36,6 +36,7 @@ device_report describe(const sycl::device& device) {
     const engine on(sycl::queue{device, sycl::property::queue::in_order{}});
     report.profile = on.profile_name();
     report.arithmetic = test_arithmetic(on);
+    report.gemm_paths = gemm_paths(on);
     report.usable = report.arithmetic.sound();
     if (!report.usable) report.problem = "its arithmetic is not strict: see the self-test";
   } catch (const std::exception& failed) {

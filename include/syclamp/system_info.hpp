@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <syclamp/engine.hpp>
+#include <syclamp/gemm.hpp>
 
 namespace syclamp {
 
@@ -49,6 +50,7 @@ struct device_report {
   bool usable = false;  ///< false if kernels cannot be built for it; `problem` says why
   std::string problem;
   arithmetic_report arithmetic;
+  std::vector<gemm_path_report> gemm_paths;  ///< ways to multiply matrices on it, the preferred one first
 };
 
 struct system_report {

@@ -34,14 +34,16 @@ struct operation_base {
   std::string_view family;    ///< operations that are used together are compiled together
   traversal profile::* walk;  ///< the part of a profile that this operation is instantiated with
   std::vector<std::string> (*parameter_types)();
+  bool is_optional;  ///< not for every device: compiled when it is asked for, never by `engine::compile_all`
 };
 
 /// An operation with its parameters, which are scalars and pointers.
 template <typename... Args>
 struct operation : operation_base {
   static_assert((std::is_scalar_v<Args> && ...), "structures by value crash the CUDA target: pass a pointer");
-  constexpr operation(std::string_view name, std::string_view family, traversal profile::* walk)
-      : operation_base{name, family, walk, &type_names<Args...>} {}
+  constexpr operation(std::string_view name, std::string_view family, traversal profile::* walk,
+                      bool is_optional = false)
+      : operation_base{name, family, walk, &type_names<Args...>, is_optional} {}
 };
 
 /// One argument of a submission: where its value lies, and whether the value is a pointer.

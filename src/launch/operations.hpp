@@ -132,6 +132,59 @@ inline constexpr apply_operation novograd_step{"novograd_step", "optimizers/novo
 inline constexpr operation<const kernels::arithmetic_inputs*, kernels::arithmetic_answers*> self_test{
     "self_test", "self_test", &profile::inspect};
 
+// A product of matrices: A, B and C with type, stride, distance in a batch and whether transposed; m, n, k; alpha,
+// beta; bias and its type; activation.
+using product_operation =
+    operation<const void*, element_type, std::uint64_t, std::uint64_t, bool, const void*, element_type, std::uint64_t,
+              std::uint64_t, bool, void*, element_type, std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t,
+              std::uint32_t, float, float, const void*, element_type, activation>;
+
+inline constexpr product_operation gemm_tiles{"gemm_tiles", "gemm", &profile::matrix};
+
+// For tests only, which ask for them by name.
+inline constexpr product_operation gemm_blocks_half{"gemm_blocks_half", "gemm_blocks", &profile::blocks, true};
+inline constexpr product_operation gemm_blocks_brain{"gemm_blocks_brain", "gemm_blocks", &profile::blocks, true};
+
+inline constexpr product_operation gemm_joint_half{"gemm_joint_half", "gemm_joint_half", &profile::blocks, true};
+inline constexpr product_operation gemm_joint_brain{"gemm_joint_brain", "gemm_joint_brain", &profile::blocks, true};
+
+inline constexpr operation<const void*, element_type, std::uint64_t, void*, element_type, std::uint64_t, std::uint64_t,
+                           std::uint32_t, const void*, element_type, activation>
+    activate_rows{"activate_rows", "activate", &profile::convert};
+
+inline constexpr operation<const void*, element_type, std::uint64_t, const void*, element_type, std::uint64_t, void*,
+                           element_type, std::uint64_t, std::uint64_t, std::uint32_t, const void*, element_type,
+                           activation>
+    activate_gradient{"activate_gradient", "activate", &profile::convert};
+
+inline constexpr operation<const void*, element_type, std::uint64_t, std::uint64_t, std::uint32_t, void*, element_type>
+    sum_rows{"sum_rows", "row_sums", &profile::convert};
+
+inline constexpr operation<const void*, element_type, std::uint64_t, const void*, element_type, const void*,
+                           element_type, void*, element_type, std::uint64_t, std::uint32_t, float, float*, float*>
+    layer_norm_rows{"layer_norm_rows", "layer_norm", &profile::convert};
+
+inline constexpr operation<const void*, element_type, std::uint64_t, const void*, element_type, const void*,
+                           element_type, std::uint64_t, void*, element_type, std::uint64_t, std::uint32_t, const float*,
+                           const float*>
+    layer_norm_gradient{"layer_norm_gradient", "layer_norm", &profile::convert};
+
+inline constexpr operation<const void*, element_type, std::uint64_t, const void*, element_type, std::uint64_t,
+                           std::uint64_t, std::uint32_t, const float*, const float*, void*, element_type, void*,
+                           element_type>
+    layer_norm_sums{"layer_norm_sums", "layer_norm", &profile::convert};
+
+inline constexpr operation<const void*, element_type, std::uint64_t, const std::uint32_t*, std::uint32_t, float, scalar,
+                           float*, void*, element_type, std::uint64_t>
+    cross_entropy_rows{"cross_entropy_rows", "losses", &profile::convert};
+
+inline constexpr operation<const void*, element_type, std::uint64_t, const void*, element_type, std::uint64_t,
+                           std::uint32_t, float, scalar, float*, void*, element_type, std::uint64_t>
+    squared_error_rows{"squared_error_rows", "losses", &profile::convert};
+
+inline constexpr operation<const float*, std::uint32_t, float, float*> mean_of_rows{"mean_of_rows", "losses",
+                                                                                    &profile::convert};
+
 // clang-format off
 inline constexpr const operation_base* operations[] = {
     &inspect_chunks,  &inspect_total, &unscale_chunks,   &inspect_pieces,    &inspect_tensors,   &inspect_groups,
@@ -140,7 +193,10 @@ inline constexpr const operation_base* operations[] = {
     &fill_ballots,    &update_scale,  &resume_scaling,   &guard_value,       &self_test,
     &sgd_step, &momentum_step, &adam_step, &amsgrad_step, &lion_step, &adagrad_step,
     &rmsprop_step, &rmsprop_momentum_step, &rmsprop_centered_step, &rmsprop_centered_momentum_step,
-    &lamb_pieces, &lamb_norms, &lamb_step, &novograd_pieces, &novograd_norms, &novograd_step};
+    &lamb_pieces, &lamb_norms, &lamb_step, &novograd_pieces, &novograd_norms, &novograd_step,
+    &gemm_tiles, &gemm_blocks_half, &gemm_blocks_brain, &gemm_joint_half, &gemm_joint_brain,
+    &activate_rows, &activate_gradient, &sum_rows, &layer_norm_rows, &layer_norm_gradient, &layer_norm_sums,
+    &cross_entropy_rows, &squared_error_rows, &mean_of_rows};
 // clang-format on
 
 }  // namespace syclamp::launch

@@ -65,7 +65,8 @@ std::set<std::uint32_t> capabilities(const std::vector<std::byte>& bytes) {
 TEST_CASE("law 3: no kernel asks for a device with FP64, or with 64-bit atomics") {
   constexpr std::uint32_t kernel = 6, float64 = 10, int64_atomics = 12;
   const engine on;
-  for (const std::string_view family : {"inspect", "unscale", "inspect_tensors", "exponents", "convert", "cast"}) {
+  for (const std::string_view family : {"inspect", "unscale", "inspect_tensors", "exponents", "convert", "cast", "gemm",
+                                        "gemm_blocks", "activate", "row_sums", "layer_norm", "losses"}) {
     CAPTURE(family);
     const auto source = launch::jit::family_source(family, backends::generic);
     const auto compiled = launch::jit::compile(on.queue().get_context(), on.queue().get_device(), source);

@@ -15,6 +15,11 @@ FORBIDDEN = {
 }
 
 
+# joint_matrix belongs to sub-groups and has number types of its own; these are compiled for devices that have it only.
+ALLOWED = {("joint_blocks.hpp", "not in the portable subset"),
+           ("gemm_joint_half.hpp", "slow or wrong on one of the compilers: use packs and builtins")}
+
+
 def code_of(text):
     """The text without comments, lines kept."""
     text = re.sub(r"/\*.*?\*/", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.S)
@@ -26,7 +31,7 @@ found = [
     for path in sorted(pathlib.Path("sycl_kernels").rglob("*.hpp"))
     for number, line in enumerate(code_of(path.read_text()).splitlines(), 1)
     for pattern, why in FORBIDDEN.items()
-    if re.search(pattern, line)
+    if (path.name, why) not in ALLOWED and re.search(pattern, line)
 ]
 print("\n".join(found) or "kernels keep to the portable subset")
 sys.exit(bool(found))

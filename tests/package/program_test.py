@@ -38,7 +38,8 @@ class Program(unittest.TestCase):
         self.assertEqual(report["kernel_mode"], KERNELS.split("-")[0])
         self.assertTrue(any(device["usable"] for device in report["devices"]))
         for device in report["devices"]:
-            self.assertLessEqual({"name", "driver", "profile", "fp64", "self_test"}, device.keys())
+            self.assertEqual((device["gemm_paths"][-1]["name"], device["gemm_paths"][-1]["usable"]), ("portable", True))
+            self.assertLessEqual({"name", "driver", "profile", "fp64", "self_test", "gemm_paths"}, device.keys())
 
     def test_a_profile_is_forced(self):
         report = json.loads(call("info", "--json", env={"SYCLAMP_PROFILE": "amd_gpu"}).stdout)

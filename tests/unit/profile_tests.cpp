@@ -34,7 +34,7 @@ TEST_CASE("profiles have names of their own and sizes that kernels can use") {
   for (const profile& one : backends::profiles) {
     CAPTURE(one.name);
     CHECK(names.insert(one.name).second);
-    for (const traversal& walk : {one.inspect, one.convert}) {
+    for (const traversal& walk : {one.inspect, one.convert, one.blocks, one.matrix}) {
       CHECK(std::has_single_bit(walk.pack_bytes));
       CHECK(std::has_single_bit(walk.most_lanes));
       CHECK(walk.most_lanes >= 2);   // there are no packs of one

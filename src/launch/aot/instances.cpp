@@ -7,12 +7,19 @@
 
 #include "backends/profiles.hpp"
 #include "launch/operations.hpp"
+#include "sycl_kernels/activate.hpp"
 #include "sycl_kernels/cast.hpp"
 #include "sycl_kernels/clip.hpp"
 #include "sycl_kernels/convert.hpp"
 #include "sycl_kernels/exponents.hpp"
+#include "sycl_kernels/gemm.hpp"
+#include "sycl_kernels/gemm_blocks.hpp"
+#include "sycl_kernels/gemm_joint_brain.hpp"
+#include "sycl_kernels/gemm_joint_half.hpp"
 #include "sycl_kernels/inspect.hpp"
 #include "sycl_kernels/inspect_tensors.hpp"
+#include "sycl_kernels/layer_norm.hpp"
+#include "sycl_kernels/losses.hpp"
 #include "sycl_kernels/optimizers/adagrad.hpp"
 #include "sycl_kernels/optimizers/adam.hpp"
 #include "sycl_kernels/optimizers/amsgrad.hpp"
@@ -22,6 +29,7 @@
 #include "sycl_kernels/optimizers/rmsprop.hpp"
 #include "sycl_kernels/optimizers/sgd.hpp"
 #include "sycl_kernels/quantize.hpp"
+#include "sycl_kernels/row_sums.hpp"
 #include "sycl_kernels/scaler.hpp"
 #include "sycl_kernels/self_test.hpp"
 #include "sycl_kernels/unscale.hpp"
@@ -99,6 +107,22 @@ table instances_of_profile() {
   add<P, kernels::novograd_pieces>(all, novograd_pieces, walk<novograd_pieces.walk>{});
   add<P, kernels::novograd_norms>(all, novograd_norms, walk<novograd_norms.walk>{});
   add<P, kernels::novograd_step>(all, novograd_step, walk<novograd_step.walk>{});
+  add<P, kernels::activate_rows>(all, activate_rows, walk<activate_rows.walk>{});
+  add<P, kernels::activate_gradient>(all, activate_gradient, walk<activate_gradient.walk>{});
+  add<P, kernels::gemm_tiles>(all, gemm_tiles, walk<gemm_tiles.walk>{});
+  add<P, kernels::gemm_blocks_half>(all, gemm_blocks_half, walk<gemm_blocks_half.walk>{});
+  add<P, kernels::gemm_blocks_brain>(all, gemm_blocks_brain, walk<gemm_blocks_brain.walk>{});
+#if defined(SYCL_EXT_ONEAPI_MATRIX)
+  add<P, kernels::gemm_joint_half>(all, gemm_joint_half, walk<gemm_joint_half.walk>{});
+  add<P, kernels::gemm_joint_brain>(all, gemm_joint_brain, walk<gemm_joint_brain.walk>{});
+#endif
+  add<P, kernels::sum_rows>(all, sum_rows, walk<sum_rows.walk>{});
+  add<P, kernels::layer_norm_rows>(all, layer_norm_rows, walk<layer_norm_rows.walk>{});
+  add<P, kernels::layer_norm_gradient>(all, layer_norm_gradient, walk<layer_norm_gradient.walk>{});
+  add<P, kernels::layer_norm_sums>(all, layer_norm_sums, walk<layer_norm_sums.walk>{});
+  add<P, kernels::cross_entropy_rows>(all, cross_entropy_rows, walk<cross_entropy_rows.walk>{});
+  add<P, kernels::squared_error_rows>(all, squared_error_rows, walk<squared_error_rows.walk>{});
+  add<P, kernels::mean_of_rows>(all, mean_of_rows, walk<mean_of_rows.walk>{});
   add<P, kernels::self_test>(all, self_test, walk<self_test.walk>{});
   return all;
 }

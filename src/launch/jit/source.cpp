@@ -17,17 +17,19 @@ constexpr std::string_view prologue = R"(
   SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::work_group_size<group_size>)) \
   __attribute__((always_inline)) void
 namespace syclamp::entries {
+struct alignas(32) memory_block { unsigned long long words[4]; };
 using sycl::ext::oneapi::experimental::work_group_static;
 using sycl::ext::oneapi::this_work_item::get_nd_item;
 }
 )";
 
 // Entries get their nd_item and their local memory from extensions that only the run-time compiler has; bodies see the
-// portable subset. Local memory is declared as words, because work_group_static wants a trivial type.
+// portable subset. Local memory is declared as words, because work_group_static wants a trivial type;
+// in blocks that are aligned as matrix units want them.
 constexpr std::string_view entry = R"(
 SYCLAMP_ENTRY({group_size}) {symbol}({parameters}) {{
   using body = syclamp::kernels::{name}<{pack_bytes}, {most_lanes}, {group_size}>;
-  syclamp::entries::work_group_static<unsigned long long[(sizeof(body::shared) + 7) / 8]> memory;
+  syclamp::entries::work_group_static<syclamp::entries::memory_block[(sizeof(body::shared) + 31) / 32]> memory;
   body::run(syclamp::kernels::work_item(syclamp::entries::get_nd_item<1>()), reinterpret_cast<body::shared&>(memory), {arguments});
 }}
 )";

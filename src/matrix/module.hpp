@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Paths whose code is in a module beside this library, loaded when it is first asked for: somebody's library takes time
+// and memory at the start of a program, which those who do not multiply matrices need not pay.
+#pragma once
+
+#include <mutex>
+
+#include "matrix/path.hpp"
+
+namespace syclamp::matrix {
+
+/// What a module exports as `syclamp_matrix_module`. It does not link to syclamp, and does products only: bias and
+/// activation are a kernel of ours.
+struct module_functions {
+  static constexpr unsigned current_version = 1;  ///< of this structure and of `problem`
+
+  unsigned version;
+  const char* note;
+  std::string (*obstacle)(const sycl::device&);
+  std::string (*refusal)(const problem&);
+  sycl::event (*submit)(sycl::queue&, const problem&);
+};
+
+class module_path final : public path {
+ public:
+  module_path(std::string_view name, const char* file) : name_(name), file_(file) {}
+
+  std::string_view name() const override { return name_; }
+  std::string_view note() const override {
+    return load() != nullptr ? std::string_view(load()->note) : std::string_view(problem_);
+  }
+  std::string obstacle(const engine& on) const override {
+    return load() != nullptr ? load()->obstacle(on.queue().get_device()) : problem_;
+  }
+  std::string refusal(const problem& of) const override { return load()->refusal(of); }
+  bool has_epilogue() const override { return false; }
+  sycl::event submit(const engine& on, const problem& what) const override { return load()->submit(on.queue(), what); }
+
+ private:
+  const module_functions* load() const;  ///< null if it cannot be loaded; then `problem_` says why
+
+  std::string_view name_;
+  const char* file_;
+  mutable std::once_flag once_;
+  mutable const module_functions* loaded_ = nullptr;
+  mutable std::string problem_;
+};
+
+}  // namespace syclamp::matrix

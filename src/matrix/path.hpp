@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A way to multiply matrices. `gemm` chooses one; each is a file of this folder.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "syclamp/gemm.hpp"
+
+namespace syclamp::matrix {
+
+/// A product that has been checked: sizes fit, nothing is empty but perhaps the inner dimension, nothing overlaps.
+struct problem {
+  matrix_view a, b, c;
+  std::uint32_t m, n, k;
+  std::uint64_t batch;
+  std::uint64_t a_step, b_step, c_step;  ///< from one matrix of the batch to the next; 0 for one that is used for all
+  float alpha, beta;
+  array_view bias;
+  activation then;
+
+  bool has_epilogue() const { return bias.count() != 0 || then != activation::none; }
+  void* output() const { return const_cast<void*>(c.data()); }  ///< where C is written; views are for reading
+};
+
+class path {
+ public:
+  virtual ~path() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual std::string_view note() const = 0;  ///< what it is, for people
+
+  /// Why it cannot be used on the device with its profile; empty if it can. Asked once for each of them.
+  virtual std::string obstacle(const engine& on) const = 0;
+
+  /// Why it cannot do this product, although it can be used; empty if it can.
+  virtual std::string refusal(const problem& of) const = 0;
+
+  /// True if `submit` does bias and activation as well; if not, another kernel follows.
+  virtual bool has_epilogue() const = 0;
+
+  virtual sycl::event submit(const engine& on, const problem& what) const = 0;
+};
+
+// Each is made when it is first asked for and lives until the process ends.
+const path& joint_matrix_path();
+const path& portable_path();
+
+}  // namespace syclamp::matrix

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The path that always works: our own kernel, on every device, for every combination of types.
+#include "matrix/tiles.hpp"
+
+namespace syclamp::matrix {
+namespace {
+
+class portable final : public path {
+ public:
+  std::string_view name() const override { return "portable"; }
+  std::string_view note() const override { return "tiles in local memory, FP32 multiply-add"; }
+  std::string obstacle(const engine&) const override { return {}; }
+  std::string refusal(const problem&) const override { return {}; }
+  bool has_epilogue() const override { return true; }
+  sycl::event submit(const engine& on, const problem& what) const override {
+    return submit_tiles(on, launch::gemm_tiles, what);
+  }
+};
+
+}  // namespace
+
+const path& portable_path() {
+  static const portable only;
+  return only;
+}
+
+}  // namespace syclamp::matrix
