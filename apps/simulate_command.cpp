@@ -226,12 +226,13 @@ void add_simulate_command(CLI::App& program) {
   auto* list = command->add_flag("--list", asked->lists_presets,
                                  "List the presets with their numbers instead, as Markdown, or JSON with --json");
   list->excludes(trace)->excludes(ledger);
-  command
-      ->add_option_function<std::string>(
-          "--where", [asked](const std::string& where) { asked->on_host = where == "host"; },
-          "device: drive the kernels; host: the same rules on the host")
-      ->check(CLI::IsMember({"device", "host"}))
-      ->default_str("device");
+  auto* where = command
+                    ->add_option_function<std::string>(
+                        "--where", [asked](const std::string& where) { asked->on_host = where == "host"; },
+                        "device: drive the kernels; host: the same rules on the host")
+                    ->check(CLI::IsMember({"device", "host"}))
+                    ->default_str("device");
+  where->excludes(ledger);
   command->add_flag("--json", asked->as_json, "Print JSON: one entry for each step in each array");
   command->footer("Example: syclamp simulate --preset megatron --interval 4 --trace ....i.ii....\n\n" +
                   described_presets());

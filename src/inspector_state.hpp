@@ -20,8 +20,8 @@ namespace syclamp {
 
 /// What is kept for an inspection with details.
 struct tensor_details {
-  explicit tensor_details(const tensor_list& list, detail level)
-      : groups(list.groups()),
+  tensor_details(const tensor_list& list, detail level, std::uint32_t least_groups)
+      : groups(std::max(list.groups(), least_groups)),
         of_tensors(allocate_on_device<inspection>(list.on().queue(), list.size())),
         of_groups(allocate_on_device<inspection>(list.on().queue(), groups)),
         members(allocate_on_device<std::uint32_t>(list.on().queue(), list.size())),
@@ -46,12 +46,13 @@ struct tensor_details {
 };
 
 struct inspector::state {
-  state(tensor_list of, detail level)
+  /// \param least_groups  results are there for so many groups, if it has tensors for them or not
+  state(tensor_list of, detail level, std::uint32_t least_groups = 0)
       : list(std::move(of)),
         findings(allocate_on_device<kernels::chunk_findings>(
             list.on().queue(), list.prepared().chunks + (level == detail::list ? 0 : list.size()))),
         result(allocate_on_device<inspection>(list.on().queue(), 1)) {
-    if (level != detail::list) details.emplace(list, level);
+    if (level != detail::list) details.emplace(list, level, least_groups);
     list.on().kernels().prepare(details ? static_cast<const launch::operation_base&>(launch::inspect_pieces)
                                         : launch::inspect_chunks);
     if (level == detail::histogram) list.on().kernels().prepare(launch::count_exponents);
@@ -130,6 +131,9 @@ struct inspector::state {
 
 /// The library's own way in.
 struct inspector_access {
+  static inspector with_groups(tensor_list list, std::uint32_t least_groups) {
+    return inspector(std::make_shared<inspector::state>(std::move(list), detail::tensors, least_groups));
+  }
   static const inspector::state& of(const inspector& one) { return *one.state_; }
 };
 

@@ -17,6 +17,7 @@
 #include "ledger_ring.hpp"
 #include "list_checks.hpp"
 #include "scaling_rule.hpp"
+#include "snapshot_check.hpp"
 #include "syclamp/error.hpp"
 #include "syclamp/gradients.hpp"
 #include "unscaled_maker.hpp"
@@ -33,6 +34,7 @@ struct known_list {
   device_array<step_verdict> verdicts;
   std::uint32_t index;  ///< in order of first use
   stage reached = stage::fresh;
+  std::uint64_t unscaled_to = 0;  ///< the list that holds them unscaled, if they are
 };
 
 /// The rule on its way to the device: from one of two host buffers in turn, so that the copy before may still run.
@@ -126,15 +128,21 @@ struct loss_scaler::state_type {
   known_list& known(const tensor_list& gradients) {
     const std::uint64_t id = gradients.prepared().id;
     if (const auto found = lists.find(id); found != lists.end()) return found->second;
-    if (gradients.groups() > options.scales && options.scales > 1)
-      throw invalid_argument(fmt::format("the gradients have {} groups, but the scaler {} scales; make it with as many",
-                                         gradients.groups(), options.scales));
+    need_scales_for(gradients);
     auto verdicts = initial_verdicts();
-    inspector look(gradients, options.scales == 1 ? detail::list : detail::tensors);
+    inspector look =
+        options.scales == 1 ? inspector(gradients) : inspector_access::with_groups(gradients, options.scales);
     const std::lock_guard lock(names_mutex);
     seen_lists.push_back(gradients);
     const auto index = static_cast<std::uint32_t>(seen_lists.size() - 1);
     return lists.emplace(id, known_list{std::move(look), std::move(verdicts), index}).first->second;
+  }
+
+  void need_scales_for(const tensor_list& list) const {
+    if (options.scales > 1 && list.groups() > options.scales)
+      throw invalid_argument(
+          fmt::format("the tensors are of {} groups, but the scaler has {} scales; make it with as many", list.groups(),
+                      options.scales));
   }
 
   void need_scaled(const char* call) const {
@@ -160,18 +168,29 @@ struct loss_scaler::state_type {
           fmt::format("{}: these gradients are unscaled already; call step(), then update(), first", call));
   }
 
+  /// What `unscale` has left is what the optimizer will read.
+  void need_own_shadow(const optimizer& one, const known_list& list) const {
+    if (list.reached == stage::unscaled && list.unscaled_to != one.unscaled_gradients().prepared().id + 1)
+      throw misuse_error(
+          "step: these gradients were unscaled to another list than the optimizer's; call unscale(optimizer)");
+  }
+
   void need_no_clipping(const known_list& list, const float* max_norm) const {
     if (list.reached == stage::unscaled && max_norm != nullptr)
       throw misuse_error(
           "step: these gradients are unscaled already; give max_norm to unscale(), or clip them by hand");
   }
 
-  // --- judging ---
-
-  /// The scales that a list has to do with.
-  std::uint32_t scales_of(const tensor_list& gradients) const {
-    return options.scales == 1 ? 1 : std::max(gradients.groups(), 1u);
+  void forget_stages() {
+    is_scaled = is_judged = false;
+    unjudged = 0;
+    for (auto& [id, list] : lists) {
+      list.reached = stage::fresh;
+      list.unscaled_to = 0;
+    }
   }
+
+  // --- judging ---
 
   const inspection* seen(const known_list& list) const {
     return options.scales == 1 ? list.look.device_result() : list.look.device_groups();
@@ -186,17 +205,21 @@ struct loss_scaler::state_type {
                                how, list.index, list.verdicts.get());
   }
 
-  /// Judges what an inspection has found; all ranks together, if there are several.
+  /// Lets all ranks, if there are several, know what this one has found.
+  const kernels::ballot* vote(known_list& list, bool jointly) {
+    if (!options.consensus) return nullptr;
+    on.kernels().submit_items(on.queue(), launch::fill_ballots, options.scales, seen(list), memory.get(),
+                              options.scales, jointly, ballots.get());
+    options.consensus(on.queue(), reinterpret_cast<float*>(ballots.get()),
+                      std::size_t{options.scales} * kernels::ballot_size);
+    return ballots.get();
+  }
+
+  /// Judges what an inspection has found.
   sycl::event judge(known_list& list, const float* max_norm, std::uint32_t how) {
-    const std::uint32_t scales = scales_of(list.look.list());
-    if (options.consensus) {
-      on.kernels().submit_items(on.queue(), launch::fill_ballots, scales, seen(list), memory.get(), scales,
-                                ballots.get());
-      options.consensus(on.queue(), reinterpret_cast<float*>(ballots.get()),
-                        std::size_t{scales} * kernels::ballot_size);
-    }
-    return on.kernels().submit(on.queue(), launch::judge_gradients, 1, seen(list), ballots.get(), memory.get(),
-                               states.get(), drafts.get(), scales, max_norm, how, list.index, list.verdicts.get());
+    const kernels::ballot* votes = vote(list, (how & kernels::judged_jointly) != 0);
+    return on.kernels().submit(on.queue(), launch::judge_gradients, 1, seen(list), votes, memory.get(), states.get(),
+                               drafts.get(), options.scales, max_norm, how, list.index, list.verdicts.get());
   }
 
   bool is_simple() const { return options.scales == 1 && !options.consensus; }
@@ -225,7 +248,7 @@ struct loss_scaler::state_type {
 
   sycl::event apply(optimizer& one, known_list& list, const step_verdict* verdicts) {
     constexpr auto verdict_words = static_cast<std::uint32_t>(sizeof(step_verdict) / sizeof(std::uint32_t));
-    const bool is_unscaled = list.reached == stage::unscaled;
+    const bool is_unscaled = list.unscaled_to != 0;
     list.reached = stage::stepped;
     const tensor_list& gradients = is_unscaled ? one.unscaled_gradients() : one.gradients();
     const sycl::event done = one.apply({gradients, verdicts, options.scales > 1});
@@ -245,7 +268,8 @@ struct loss_scaler::state_type {
   rule_upload upload;
 
   std::map<std::uint64_t, known_list> lists;  ///< by the number of the list
-  bool is_scaled = false, is_judged = false;
+  bool is_scaled = false, is_judged = false, is_window_open = false;
+  std::uint32_t unjudged = 0;  ///< steps of a disabled scaler, which look at nothing
 
   mutable std::mutex names_mutex;  ///< of the rest, which `ledger` reads from any thread
   std::vector<tensor_list> seen_lists;
@@ -264,6 +288,7 @@ sycl::event loss_scaler::scale(const tensor_list& loss) { return scale(loss, los
 
 sycl::event loss_scaler::scale(const tensor_list& loss, const tensor_list& scaled) {
   check_pair("scale", loss, scaled);
+  state_->need_scales_for(loss);
   state_->is_scaled = true;
   return convert(loss, scaled, state_->scale_factor(kernels::factor_kind::multiply));
 }
@@ -298,6 +323,7 @@ unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const tens
   }
   state_->is_judged = true;
   list.reached = stage::unscaled;
+  list.unscaled_to = unscaled.prepared().id + 1;
   return unscaled_maker::make(unscaled, done);
 }
 
@@ -315,8 +341,10 @@ sycl::event loss_scaler::step(optimizer& one, const float* max_norm) {
   known_list& list = state_->known(one.gradients());
   state_->need_fresh("step", list);
   state_->need_no_clipping(list, max_norm);
-  if (!state_->is_enabled() && max_norm == nullptr) {
+  state_->need_own_shadow(one, list);
+  if (!state_->is_enabled() && max_norm == nullptr && list.reached == stage::fresh) {
     state_->is_judged = true;  // there is nothing to look for
+    ++state_->unjudged;
     return state_->apply(one, list, state_->always.get());
   }
   if (list.reached == stage::fresh)
@@ -332,6 +360,7 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
     const known_list& list = state_->known(one->gradients());
     state_->need_fresh("step", list);
     state_->need_no_clipping(list, max_norm);
+    state_->need_own_shadow(*one, list);
     if (!ids.insert(one->gradients().prepared().id).second)
       throw invalid_argument("step: two of the optimizers have the same list of gradients; each may be given once");
   }
@@ -340,15 +369,23 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
   forget();
   for (optimizer* one : all) {
     known_list& list = state_->known(one->gradients());
-    if (list.reached == stage::fresh) state_->inspect(list, state_->scale());
-    on.kernels().submit(on.queue(), launch::report_jointly, 1, state_->seen(list), state_->scales_of(one->gradients()),
-                        max_norm != nullptr, state_->memory.get());
+    const bool is_fresh = list.reached == stage::fresh;
+    if (is_fresh) state_->inspect(list, state_->scale());
+    on.kernels().submit(on.queue(), launch::report_jointly, 1, state_->seen(list), state_->options.scales,
+                        max_norm != nullptr, is_fresh ? nullptr : list.verdicts.get(), state_->memory.get());
   }
   for (optimizer* one : all) {
     known_list& list = state_->known(one->gradients());
-    const std::uint32_t how = list.reached == stage::fresh ? kernels::judged_as_evidence | kernels::judged_to_apply
-                                                           : std::uint32_t{kernels::judged_unscaled};
-    state_->judge(list, max_norm, how | kernels::judged_jointly | state_->together());
+    if (list.reached == stage::fresh) {
+      state_->judge(
+          list, max_norm,
+          kernels::judged_as_evidence | kernels::judged_to_apply | kernels::judged_jointly | state_->together());
+    } else {
+      const kernels::ballot* votes = state_->vote(list, true);
+      on.kernels().submit_items(on.queue(), launch::refuse_jointly, state_->options.scales, state_->memory.get(), votes,
+                                state_->drafts.get(), state_->options.scales, list.verdicts.get());
+    }
+    list.reached = stage::stepped;
   }
   forget();
   state_->is_judged = true;
@@ -368,19 +405,24 @@ sycl::event loss_scaler::update() {
 }
 
 sycl::event loss_scaler::update(float new_scale) {
+  if (!state_->is_enabled()) throw misuse_error("update: a disabled scaler has no scale to set; it is 1");
   scaling_policy with_scale = state_->policy;
   with_scale.init = new_scale;
-  validate(with_scale);
+  try {
+    validate(with_scale);
+  } catch (const invalid_argument& wrong) {
+    throw invalid_argument(fmt::format("update: new_scale does not fit the policy: {}", wrong.what()));
+  }
   return close(new_scale);
 }
 
 sycl::event loss_scaler::close(float new_scale) {
   state_type& own = *state_;
-  own.is_scaled = own.is_judged = false;
-  for (auto& [id, list] : own.lists) list.reached = stage::fresh;
+  const std::uint32_t unjudged = own.unjudged;
+  own.forget_stages();
   const sycl::event done = own.on.kernels().submit_items(
       own.on.queue(), launch::update_scale, own.options.scales, own.memory.get(), own.states.get(), own.drafts.get(),
-      own.options.scales, new_scale, own.ring.device_slots(), own.ring.capacity());
+      own.options.scales, unjudged, new_scale, own.ring.device_slots(), own.ring.capacity());
   own.ring.publish(own.on);
   if (own.handler) report();
   return done;
@@ -394,6 +436,7 @@ sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_l
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
   known_list& list = state_->known(gradients);
   state_->need_untouched("accumulate", list);
+  state_->is_window_open = true;
   state_->inspect_and_judge(list, nullptr,
                             kernels::judged_as_evidence | kernels::judged_as_batch | kernels::judged_together);
   return convert(gradients, sum, state_->scale_factor(kernels::factor_kind::divide), true,
@@ -409,6 +452,7 @@ sycl::event loss_scaler::step_accumulated(optimizer& one, const float* max_norm)
       list, max_norm,
       kernels::judged_to_apply | kernels::judged_unscaled | kernels::judged_as_mean | kernels::judged_together);
   state_->is_judged = true;
+  state_->is_window_open = false;
   return state_->apply(one, list, list.verdicts.get());
 }
 
@@ -467,8 +511,13 @@ void loss_scaler::on_step(std::function<void(const ledger_entry&)> handler) { st
 
 void loss_scaler::report() {
   if (!state_->handler) return;
-  for (const ledger_entry& entry : entries_after(state_->reported)) {
-    state_->reported = number_of(entry.record);
+  const std::vector<ledger_entry> entries = entries_after(state_->reported);
+  for (const ledger_entry& entry : entries) {
+    const std::uint64_t number = number_of(entry.record);
+    // One that is not yet visible is waited for, unless it can no longer come.
+    const bool has_gap = number != state_->reported + 1;
+    if (has_gap && number_of(entries.back().record) < state_->reported + 1 + state_->ring.capacity()) return;
+    state_->reported = number;
     state_->handler(entry);
   }
 }
@@ -489,6 +538,9 @@ void loss_scaler::set_policy(const scaling_policy& policy) {
 scaler_snapshot loss_scaler::state() const {
   if (state_->is_scaled || state_->is_judged)
     throw misuse_error("state: half a step cannot be saved; call update() first");
+  if (state_->is_window_open)
+    throw misuse_error(
+        "state: an open accumulation window cannot be saved; call step_accumulated() and update() first");
   scaler_snapshot snapshot{state_->policy, std::vector<scale_state>(state_->options.scales), {}};
   state_->on.queue().memcpy(snapshot.scales.data(), state_->states.get(), snapshot.scales.size() * sizeof(scale_state));
   state_->on.wait();
@@ -497,14 +549,14 @@ scaler_snapshot loss_scaler::state() const {
 }
 
 void loss_scaler::load(const scaler_snapshot& snapshot) {
-  validate(snapshot.policy);
+  check(snapshot);
   checked(state_->options, snapshot.policy);
   if (snapshot.scales.size() != state_->options.scales)
     throw invalid_argument(fmt::format("load: the snapshot has {} scales, but the scaler {}; make it with as many",
                                        snapshot.scales.size(), state_->options.scales));
   state_->policy = snapshot.policy;
-  state_->is_scaled = state_->is_judged = false;
-  for (auto& [id, list] : state_->lists) list.reached = stage::fresh;
+  state_->forget_stages();
+  state_->is_window_open = false;
   state_->restart(snapshot);
   std::vector<kernels::ledger_slot> slots;
   const std::lock_guard lock(state_->names_mutex);

@@ -206,7 +206,9 @@ json save_apex(const peer& self, const scaler_snapshot& from) {
 /// As many scales as the checkpoint has; those that the base lacks have done nothing else yet.
 void load_apex(const peer& self, const peer_object& from, scaler_snapshot& to) {
   const std::size_t count = from.keys_that_begin_with("loss_scaler");
-  to.scales.resize(std::max<std::size_t>(count, 1), scaler_snapshot::fresh(to.policy).scales.front());
+  scale_state added = scaler_snapshot::fresh(to.policy).scales.front();
+  added.attempted = to.scales.front().attempted;  // scales step together
+  to.scales.resize(std::max<std::size_t>(count, 1), added);
   for (std::size_t i = 0; i < to.scales.size(); ++i) {
     const peer_object one = from.object(apex_key(i));
     to.scales[i].clean_steps = self.loaded_steps(one.counter("unskipped"), to);
@@ -234,8 +236,7 @@ json save_deepspeed(const peer& self, const scaler_snapshot& from) {
           {"scale_window", policy.interval},
           {"min_scale", policy.min},
           {"delayed_shift", policy.hysteresis},
-          {"consecutive_hysteresis",
-           policy.counting == hysteresis_kind::consecutive || policy.counting == hysteresis_kind::consecutive_anew}};
+          {"consecutive_hysteresis", policy.counting == hysteresis_kind::consecutive}};
 }
 
 void load_deepspeed_policy(const peer_object& from, scaling_policy& to) {
@@ -359,6 +360,9 @@ scaler_snapshot from_peer_state(std::string_view text, std::string_view framewor
   if (is_disabled(base) && !is(from, "deepspeed"))  // which says itself what it is
     state.refuse("the base has scaling disabled; give one with the mode dynamic or fixed");
   from.load(from, state, base);
+  std::erase_if(base.ledger, [&](const ledger_entry& entry) {  // what the checkpoint knows nothing of
+    return entry.record.scale_index >= base.scales.size() || entry.record.step > base.scales.front().attempted;
+  });
   try {
     validate(base.policy);
   } catch (const invalid_argument& problem) {

@@ -16,6 +16,7 @@
 #include "enum_names.hpp"
 #include "json_reader.hpp"
 #include "scale_numbers.hpp"
+#include "snapshot_check.hpp"
 #include "state_fields.hpp"
 #include "syclamp/error.hpp"
 #include "whole_file.hpp"
@@ -197,16 +198,37 @@ void check_state(const scale_state& state, const std::string& path) {
                              state.attempted));
 }
 
-/// What is saved can be loaded, and what is loaded can be used: the same is asked of both.
+void check_record(const step_record& record, const scaler_snapshot& snapshot, const std::string& path) {
+  if (record.scale_index >= snapshot.scales.size())
+    refuse(path + ".scale_index", record.scale_index,
+           fmt::format("below the number of scales, {}", snapshot.scales.size()));
+  const std::uint64_t attempted = snapshot.scales[record.scale_index].attempted;
+  if (record.step == 0 || record.step > attempted)
+    refuse(path + ".step", record.step, fmt::format("from 1 to the steps attempted, {}", attempted));
+}
+
+}  // namespace
+
 void check(const scaler_snapshot& snapshot) {
   validate(snapshot.policy);
   if (snapshot.scales.empty() || snapshot.scales.size() > most_elements)
     refuse("scales", fmt::format("has {} elements; it must have 1 to {}", snapshot.scales.size(), most_elements));
   if (snapshot.ledger.size() > most_elements)
     refuse("ledger", fmt::format("has {} entries; it may have {}", snapshot.ledger.size(), most_elements));
-  for (std::size_t i = 0; i < snapshot.scales.size(); ++i)
-    check_state(snapshot.scales[i], fmt::format("scales[{}]", i));
+  for (std::size_t i = 0; i < snapshot.scales.size(); ++i) {
+    const scale_state& state = snapshot.scales[i];
+    const std::string path = fmt::format("scales[{}]", i);
+    check_state(state, path);
+    if (state.attempted != snapshot.scales[0].attempted)
+      refuse(path + ".attempted", state.attempted, "that of the other scales: they step together");
+    if (snapshot.policy.mode == scaling_mode::disabled && state.scale != 1.0f)
+      refuse(path + ".scale", encode(state.scale), "1: scaling is disabled");
+  }
+  for (std::size_t i = 0; i < snapshot.ledger.size(); ++i)
+    check_record(snapshot.ledger[i].record, snapshot, fmt::format("ledger[{}]", i));
 }
+
+namespace {
 
 // --- Documents -------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ simulated_result advance(scaler_snapshot& scaler, const simulated_step& step) {
   simulated_result result;
   result.scale_before = state.scale;
   const step_outcome shown = kernels::judge(rule, state, {step.findings, true, false});
-  const kernels::decision said = kernels::advance(rule, state, shown, step.amax);
+  const kernels::decision said = kernels::advance(rule, state, shown, shown != step_outcome::applied, step.amax);
   kernels::count(state, said.outcome);
   kernels::asks_for_retry(rule, state, said.outcome);
   result.scale_after = state.scale;
@@ -52,8 +52,11 @@ simulated_step rescaled(const step_record& recorded, float scale, double limit) 
   return {amax > limit ? found_inf : found_nothing, static_cast<float>(std::min(amax, limit))};
 }
 
-/// The largest power of two with which a finite step stays within the limit.
+/// The largest power of two with which a step stays within the limit, as far as one can know: of one that overflowed,
+/// that it is below the scale at which it did.
 double safe_scale(const step_record& recorded, double limit) {
+  if ((recorded.findings & found_inf) != 0) return std::exp2(std::ceil(std::log2(recorded.scale)) - 1);
+  if ((recorded.findings & found_nan) != 0 || recorded.amax == 0) return HUGE_VAL;  // says nothing about scales
   const double unscaled = static_cast<double>(recorded.amax) / recorded.scale;
   return std::exp2(std::floor(std::log2(limit / unscaled)));
 }
@@ -73,8 +76,7 @@ replay_report replay(const std::vector<ledger_entry>& ledger, const scaling_poli
     zeros += recorded.zeros;
     subnormals += recorded.subnormals;
     if (!recorded.was_applied() && recorded.outcome != step_outcome::accumulated) ++report.recorded_skips;
-    if ((recorded.findings & overflow_findings) == 0 && recorded.amax > 0)
-      safe = std::min(safe, safe_scale(recorded, policy.limit));
+    safe = std::min(safe, safe_scale(recorded, policy.limit));
     const simulated_step step = rescaled(recorded, scaler.scales[0].scale, policy.limit);
     report.results.push_back(advance(scaler, step));
     if (report.results.back().outcome != step_outcome::applied) ++report.skips;

@@ -193,9 +193,9 @@ struct decision {
   return grown(rule, from, factor);
 }
 
-/// Moves the scale by what the gradients were like (`outcome`, of `judge`), and counts whether they were applied.
+/// Moves the scale by what the gradients were like (`outcome`, of `judge`), and counts skips by what became of them.
 [[gnu::always_inline]] inline decision advance(const scaling_rule& rule, scale_state& state, step_outcome outcome,
-                                               float amax) {
+                                               bool is_skipped, float amax) {
   decision result{outcome, step_status::ok, false};
   const bool overflowed = outcome == step_outcome::skipped_inf || outcome == step_outcome::skipped_nan;
   const bool is_clean = outcome == step_outcome::applied;
@@ -204,13 +204,12 @@ struct decision {
   if (outcome == step_outcome::stopped) result.status = step_status::stopped;
   if (is_clean || overflowed)
     state.nan_skips_in_a_row = outcome == step_outcome::skipped_nan ? state.nan_skips_in_a_row + 1 : 0;
-  if (is_clean) state.skips_in_a_row = 0;
-  if (!is_clean && outcome != step_outcome::nothing) ++state.skips_in_a_row;
-  if (rule.nan_patience != 0 && state.nan_skips_in_a_row > rule.nan_patience) {
+  if (outcome != step_outcome::nothing) state.skips_in_a_row = is_skipped ? state.skips_in_a_row + 1 : 0;
+  if (overflowed && rule.nan_patience != 0 && state.nan_skips_in_a_row > rule.nan_patience) {
     result.status = step_status::nan_persistent;
     result.hold = true;
   }
-  if (rule.give_up_after != 0 && state.skips_in_a_row >= rule.give_up_after && state.stopped == 0)
+  if (rule.give_up_after != 0 && is_skipped && state.skips_in_a_row >= rule.give_up_after && state.stopped == 0)
     give_up(result, state, step_status::too_many_skips, rule.on_give_up);
 
   if (rule.mode == scaling_mode::dynamic && (overflowed || is_clean)) {
@@ -256,6 +255,7 @@ struct decision {
                                             float& variance, std::uint32_t& count) {
   if ((std::bit_cast<std::uint32_t>(value) & 0x7f800000u) == 0x7f800000u) return true;
   const float above = value - mean;
+  if (above * above > 0x1p126f) return above > 0.0f && count >= window;  // would be the end of the variance
   const bool is_far = count >= window && above > 0.0f && above * above > threshold * threshold * variance;
   if (count < window) ++count;
   const float weight = 1.0f / static_cast<float>(count);

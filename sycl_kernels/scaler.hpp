@@ -4,6 +4,7 @@
 //   inspect_and_judge   one work-group        chunk_findings[] → inspection, verdict, draft
 //   judge_gradients     one work-item         inspection[] → verdict[], draft[]     where the two cannot be one kernel
 //   report_jointly      one work-item         inspection[] → joint findings         of optimizers that step together
+//   refuse_jointly      a work-item a scale   joint findings → verdict[]            of those that were judged before
 //   fill_ballots        a work-item a scale   inspection[] → ballot[]               for a consensus over ranks
 //   update_scale        a work-item a scale   draft[], state[] → state[], ledger
 //   resume_scaling      a work-item a scale   state[] → state[], no longer stopped
@@ -67,46 +68,51 @@ inline void judge_list(const inspection* seen, const ballot* votes, scaler_memor
                        step_draft* drafts, std::uint32_t scales, const float* max_norm, std::uint32_t how,
                        std::uint32_t list, step_verdict* verdicts) {
   const scaling_rule& rule = memory->rule;
-  const bool is_step = (how & judged_to_apply) != 0;
+  const bool is_step = (how & judged_to_apply) != 0, is_enabled = rule.mode != scaling_mode::disabled;
   const std::uint32_t batches = memory->micro_batches;
   const float share = (how & judged_as_mean) != 0 && batches != 0 ? 1.0f / static_cast<float>(batches) : 1.0f;
   const float norm = norm_of_all(seen, votes, scales) * share;
-  const bool norm_overflows = max_norm != nullptr && !is_finite(norm);
   const float clip = max_norm != nullptr ? clip_factor(norm, *max_norm) : 1.0f;
 
-  bool all_finite = true, all_good = true;
-  for (std::uint32_t i = 0; i < scales; ++i)
-    all_finite = all_finite && evidence_of(seen[i], votes != nullptr ? &votes[i] : nullptr, *memory).findings == 0;
-  if (is_step && rule.spike_threshold > 0.0f && all_finite &&
-      is_spike(norm, rule.spike_threshold, rule.spike_window, states[0].norm_mean, states[0].norm_variance,
-               states[0].norms))
-    memory->user_findings |= found_by_user;
+  bool all_finite = true, any_elements = false, is_refused = (how & judged_as_mean) != 0 && batches == 0;
+  for (std::uint32_t i = 0; i < scales; ++i) {
+    const evidence shown = evidence_of(seen[i], votes != nullptr ? &votes[i] : nullptr, *memory);
+    all_finite = all_finite && shown.findings == 0;
+    any_elements = any_elements || shown.has_elements;
+    is_refused = is_refused || (votes != nullptr && is_enabled && votes[i].refused != 0.0f);
+  }
+  if ((how & judged_jointly) != 0 && is_enabled && memory->joint_findings != 0) is_refused = true;
+  const bool norm_overflows = max_norm != nullptr && all_finite && !is_finite(norm);
+  const bool spikes = is_step && rule.spike_threshold > 0.0f && all_finite && is_finite(norm) &&
+                      is_spike(norm, rule.spike_threshold, rule.spike_window, states[0].norm_mean,
+                               states[0].norm_variance, states[0].norms);
 
-  const bool is_refused =
-      (rule.mode != scaling_mode::disabled && (how & judged_jointly) != 0 && memory->joint_findings != 0) ||
-      ((how & judged_as_mean) != 0 && batches == 0);
+  bool all_good = !is_refused;
   for (std::uint32_t i = 0; i < scales; ++i) {
     evidence shown = evidence_of(seen[i], votes != nullptr ? &votes[i] : nullptr, *memory);
-    shown.norm_overflows = norm_overflows && all_finite;
+    shown.findings |= spikes ? found_by_user : 0u;
+    shown.norm_overflows = norm_overflows;
     const step_outcome outcome = judge(rule, states[i], shown);
     verdicts[i].apply = outcome == step_outcome::applied && !is_refused ? 1u : 0u;
-    all_good = all_good && !is_refused && (outcome == step_outcome::applied || outcome == step_outcome::nothing);
+    all_good = all_good && (outcome == step_outcome::applied || outcome == step_outcome::nothing);
     if ((how & judged_as_evidence) != 0) {
       enter(drafts[i].record, seen[i], shown.findings, list);
-      if (votes != nullptr && shown.has_elements && drafts[i].record.elements == 0) drafts[i].record.elements = 1;
+      // A rank without gradients goes with the others.
+      if (shown.has_elements && drafts[i].record.elements == 0) drafts[i].record.elements = 1;
     } else {
       drafts[i].record.findings |= shown.findings;
     }
-    if (shown.norm_overflows) drafts[i].norm_overflows = 1;
+    if (norm_overflows) drafts[i].norm_overflows = 1;
   }
+  const bool is_batch = (how & judged_as_batch) != 0, is_good_batch = is_batch && all_good && any_elements;
 
   for (std::uint32_t i = 0; i < scales; ++i) {
     if ((how & judged_together) != 0 && !all_good) verdicts[i].apply = 0;
+    if (is_batch) verdicts[i].apply = is_good_batch ? 1u : 0u;
     factor_pair unscale(states[i].scale, factor_kind::divide);
     if ((how & judged_unscaled) != 0) unscale = factor_pair(1.0f, factor_kind::one);
-    unscale.second *= share;
     verdicts[i].unscale_first = unscale.first;
-    verdicts[i].unscale_second = unscale.second;
+    verdicts[i].unscale_second = unscale.second * share;
     verdicts[i].clip = clip;
     if (is_step) {
       step_record& record = drafts[i].record;
@@ -117,7 +123,7 @@ inline void judge_list(const inspection* seen, const ballot* votes, scaler_memor
       record.refused += 1 - verdicts[i].apply;
     }
   }
-  if ((how & judged_as_batch) != 0 && all_good) ++memory->micro_batches;
+  if (is_good_batch) ++memory->micro_batches;
   if ((how & judged_as_mean) != 0) memory->micro_batches = 0;
 }
 
@@ -135,27 +141,33 @@ inline void publish(ledger_slot* slot, std::uint64_t number, const step_record& 
   __scoped_atomic_store_n(&slot->number, number, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
 }
 
-/// What is written into the ledger: the movement of the scale goes by what was seen, the outcome by what was done.
-inline step_outcome outcome_of(const decision& said, const step_record& draft) {
+/// What is written into the ledger: the movement of the scale goes by what was seen (`shown`), the outcome by what was
+/// done.
+inline step_outcome outcome_of(step_outcome shown, const step_record& draft) {
   const bool was_applied = draft.lists != 0 && draft.refused == 0;
-  if (said.outcome == step_outcome::applied)
+  if (shown == step_outcome::applied)
     return draft.lists == 0 ? step_outcome::accumulated
            : was_applied    ? step_outcome::applied
                             : step_outcome::with_others;
   // The mean over the good micro-batches of a window, one of which was bad, has been applied.
-  return was_applied ? step_outcome::applied : said.outcome;
+  return was_applied ? step_outcome::applied : shown;
 }
 
 /// Closes the step for one scale.
 inline void close_step(scaler_memory* memory, scale_state& state, step_draft& draft, std::uint32_t index,
-                       std::uint32_t scales, float forced, ledger_slot* ledger, std::uint32_t capacity) {
+                       std::uint32_t scales, std::uint32_t unjudged, float forced, ledger_slot* ledger,
+                       std::uint32_t capacity) {
   const scaling_rule& rule = memory->rule;
   step_record& record = draft.record;  // where it lies: a copy would be an array in local memory on a GPU
   const evidence shown{record.findings, record.elements != 0, draft.norm_overflows != 0};
   record.scale = state.scale;
-  const step_outcome outcome = judge(rule, state, shown);
-  const decision said = forced > 0.0f ? set_scale(state, outcome, forced) : advance(rule, state, outcome, record.amax);
-  record.outcome = rule.mode == scaling_mode::disabled ? step_outcome::applied : outcome_of(said, record);
+  record.lists += unjudged;
+  const step_outcome outcome = judge(rule, state, shown), done = outcome_of(outcome, record);
+  const bool is_skipped =
+      done != step_outcome::applied && done != step_outcome::accumulated && done != step_outcome::nothing;
+  const decision said =
+      forced > 0.0f ? set_scale(state, outcome, forced) : advance(rule, state, outcome, is_skipped, record.amax);
+  record.outcome = said.outcome == step_outcome::held && is_skipped ? step_outcome::held : done;
   record.status = said.status;
   count(state, record.outcome);
   record.retry = asks_for_retry(rule, state, record.outcome) ? 1u : 0u;
@@ -202,13 +214,35 @@ template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct report_jointly {
   struct shared {};
 
+  /// `given`: verdicts of gradients that were judged before; null if they were not.
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t scales,
-                                         bool clips, scaler_memory* memory) {
+                                         bool clips, const step_verdict* given, scaler_memory* memory) {
     if (item.id != 0) return;
     std::uint32_t findings = memory->joint_findings;
-    for (std::uint32_t i = 0; i < scales; ++i) findings |= seen[i].findings;
-    if (clips && !is_finite(norm_of_all(seen, nullptr, scales))) findings |= found_norm_overflow;
+    for (std::uint32_t i = 0; i < scales; ++i) {
+      findings |= seen[i].findings;
+      if (given != nullptr && given[i].apply == 0 && seen[i].elements != 0) findings |= found_refusal;
+    }
+    if (clips && !is_finite(norm_of_all(seen, nullptr, scales))) findings |= found_refusal;
     memory->joint_findings = findings;
+  }
+};
+
+/// For gradients that were judged before: what they go together with may refuse them after all.
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct refuse_jointly {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const scaler_memory* memory,
+                                         const ballot* votes, step_draft* drafts, std::uint32_t scales,
+                                         step_verdict* verdicts) {
+    const std::uint64_t i = item.global_id<GroupSize>();
+    if (i >= scales || memory->rule.mode == scaling_mode::disabled) return;
+    const bool is_refused = memory->joint_findings != 0 || (votes != nullptr && votes[i].refused != 0.0f);
+    if (is_refused && verdicts[i].apply != 0) {
+      verdicts[i].apply = 0;
+      ++drafts[i].record.refused;
+    }
   }
 };
 
@@ -217,15 +251,17 @@ struct fill_ballots {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen,
-                                         const scaler_memory* memory, std::uint32_t scales, ballot* votes) {
+                                         const scaler_memory* memory, std::uint32_t scales, bool jointly,
+                                         ballot* votes) {
     const std::uint64_t i = item.global_id<GroupSize>();
     if (i >= scales) return;
-    const std::uint32_t findings = seen[i].findings | memory->joint_findings;
     const auto flag = [](bool is_set) { return is_set ? 1.0f : 0.0f; };
-    votes[i] = {
-        flag((findings & found_inf) != 0), flag((findings & found_nan) != 0), flag(memory->user_findings != 0),
-        flag(seen[i].elements != 0),
-        (findings & found_norm_overflow) != 0 ? __builtin_bit_cast(float, 0x7f800000u) : seen[i].sum_of_squares};
+    votes[i] = {flag((seen[i].findings & found_inf) != 0),
+                flag((seen[i].findings & found_nan) != 0),
+                flag(memory->user_findings != 0),
+                flag(jointly && memory->joint_findings != 0),
+                flag(seen[i].elements != 0),
+                seen[i].sum_of_squares};
   }
 };
 
@@ -234,15 +270,13 @@ struct update_scale {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, scaler_memory* memory, scale_state* states,
-                                         step_draft* drafts, std::uint32_t scales, float forced, ledger_slot* ledger,
-                                         std::uint32_t capacity) {
+                                         step_draft* drafts, std::uint32_t scales, std::uint32_t unjudged, float forced,
+                                         ledger_slot* ledger, std::uint32_t capacity) {
     const std::uint64_t i = item.global_id<GroupSize>();
     if (i >= scales) return;
-    close_step(memory, states[i], drafts[i], static_cast<std::uint32_t>(i), scales, forced, ledger, capacity);
-    if (i == 0) {
-      memory->user_findings = 0;
-      memory->joint_findings = 0;
-    }
+    // A flag that came after the last look is for the next step.
+    if (i == 0 && (drafts[0].record.findings & found_by_user) != 0) memory->user_findings = 0;
+    close_step(memory, states[i], drafts[i], static_cast<std::uint32_t>(i), scales, unjudged, forced, ledger, capacity);
   }
 };
 

@@ -46,12 +46,13 @@ enum judging : std::uint32_t {
   judged_jointly = 64,     ///< `scaler_memory::joint_findings` refuses them, too
 };
 
-/// A bit of `joint_findings` beside those of `finding`.
-inline constexpr std::uint32_t found_norm_overflow = 1u << 31;
+/// A bit of `joint_findings` beside those of `finding`: refused for another reason.
+inline constexpr std::uint32_t found_refusal = 1u << 31;
 
 /// What one rank contributes to a consensus for each of its scales: sums over all ranks decide.
 struct ballot {
   float inf, nan, by_user;  ///< 1 if it was found
+  float refused;            ///< 1 if it is to be refused for others that it goes together with
   float has_elements;       ///< 1 if there were gradients
   float sum_of_squares;     ///< of the scaled gradients
 };

@@ -64,6 +64,7 @@ class inspector {
  private:
   friend struct inspector_access;  // the library's own operations
   struct state;
+  explicit inspector(std::shared_ptr<state> made) : state_(std::move(made)) {}
   std::shared_ptr<state> state_;
 };
 

@@ -31,7 +31,9 @@ namespace syclamp {
 
 /// Brings the findings of several devices or ranks together, before anything is decided. Each rank contributes `count`
 /// numbers in device memory, which the hook replaces by their sums over all ranks; numbers are 0 or more, and a flag is
-/// set where its sum is not 0. Called by every step of every path, by ranks without gradients, too.
+/// set where its sum is not 0. Called by every step of every path, by ranks without gradients, too, with the same
+/// `count` on every rank. The norm is that of all ranks' gradients together: of parts of a model that is divided among
+/// them. Ranks that hold the same gradients, after an all-reduce, agree without a hook.
 using consensus_hook = std::function<void(sycl::queue& queue, float* numbers, std::size_t count)>;
 
 struct scaler_options {
@@ -49,7 +51,8 @@ struct scaler_options {
 /// says what to call. From the first kernel of `step` to the last of `update` there are four kernels for one optimizer,
 /// however many tensors it has: two that inspect and decide, the optimizer's, and one that moves the scale.
 ///
-/// A scaler is a handle: copies share everything. It is for one thread at a time, except for the ledger.
+/// A scaler is a handle: copies share everything. It is for one thread at a time, except for the ledger. It keeps every
+/// list of gradients that it has seen: make lists once, and change their addresses.
 class loss_scaler {
  public:
   /// \throws invalid_argument if the policy or an option is not valid
@@ -108,7 +111,8 @@ class loss_scaler {
 
   // --- Flags --------------------------------------------------------------------------------------------------------
 
-  /// A word in device memory that kernels OR `found_by_user` into: the next step is skipped, and the scale stays.
+  /// A word in device memory that kernels OR `found_by_user` into: the next gradients that are looked at (by `step`,
+  /// `unscale` or `inspect`) are skipped, and the scale stays.
   std::uint32_t* device_user_findings() const;
 
   /// After the policy has stopped: goes on, with the scale as it is.
@@ -136,12 +140,13 @@ class loss_scaler {
 
   const scaling_policy& policy() const;
 
-  /// Changes the policy from the next `update` on; the scale and the counters stay. Does not wait.
+  /// Changes the policy from the next `update` on; the scale and the counters stay. Does not wait. (Only a host that is
+  /// two such changes ahead of the device waits for the older one; do not record it into a graph.)
   /// \throws invalid_argument if it is not valid, or would switch scaling on or off (`scaling_mode::disabled`)
   void set_policy(const scaling_policy& policy);
 
   /// Everything, complete. Waits.
-  /// \throws misuse_error between `scale` and `update`: half a step cannot be saved
+  /// \throws misuse_error between `scale` and `update`, or in an accumulation window: half a step cannot be saved
   scaler_snapshot state() const;
 
   /// Goes on where a snapshot was taken, on whatever device. Waits.

@@ -99,7 +99,8 @@ struct scaling_policy {
   give_up_action on_floor = give_up_action::keep;  ///< an overflow with the scale at `min`
 
   /// Skips a step whose norm is so many standard deviations above its running mean, as if the caller had asked for it
-  /// (`step_outcome::by_user`). 0: off. The mean goes over about `spike_window` steps, and needs so many to begin with.
+  /// (`step_outcome::by_user`). 0: off. For one optimizer: the mean is one for all. The mean goes over about
+  /// `spike_window` steps, and needs so many to begin with.
   double spike_threshold = 0.0;
   std::uint32_t spike_window = 128;
 

@@ -40,7 +40,7 @@ struct replay_report {
   double zero_share = 0;             ///< share of gradients that were zero when they were recorded
   double subnormal_share = 0;        ///< share that was subnormal: with fewer bits than the format has
   float final_scale = 0;
-  float largest_safe_scale = 0;  ///< largest power of two with which no finite step would have passed the limit
+  float largest_safe_scale = 0;           ///< largest power of two at which no step is known to have passed the limit
   std::vector<simulated_result> results;  ///< one a step
 };
 

@@ -11,7 +11,8 @@
 namespace syclamp {
 
 /// Watches a number on the device, such as the loss of each step, and asks for the step to be skipped if it is far
-/// above its running mean: more than `threshold` standard deviations. A number that is not finite is, too. For the norm
+/// above its running mean: more than `threshold` standard deviations. A number that is not finite is, too. The mean is
+/// not part of a scaler's state: after a restart it begins anew. For the norm
 /// of the gradients a scaler does it by itself: `scaling_policy::spike_threshold`.
 ///
 ///     spike_guard guard(engine);

@@ -81,14 +81,18 @@ inline constexpr operation<const inspection*, const kernels::ballot*, kernels::s
                            kernels::step_draft*, std::uint32_t, scalar, std::uint32_t, std::uint32_t, step_verdict*>
     judge_gradients{"judge_gradients", "scaler", &profile::convert};
 
-inline constexpr operation<const inspection*, std::uint32_t, bool, kernels::scaler_memory*> report_jointly{
-    "report_jointly", "scaler", &profile::convert};
+inline constexpr operation<const inspection*, std::uint32_t, bool, const step_verdict*, kernels::scaler_memory*>
+    report_jointly{"report_jointly", "scaler", &profile::convert};
 
-inline constexpr operation<const inspection*, const kernels::scaler_memory*, std::uint32_t, kernels::ballot*>
+inline constexpr operation<const kernels::scaler_memory*, const kernels::ballot*, kernels::step_draft*, std::uint32_t,
+                           step_verdict*>
+    refuse_jointly{"refuse_jointly", "scaler", &profile::convert};
+
+inline constexpr operation<const inspection*, const kernels::scaler_memory*, std::uint32_t, bool, kernels::ballot*>
     fill_ballots{"fill_ballots", "scaler", &profile::convert};
 
-inline constexpr operation<kernels::scaler_memory*, scale_state*, kernels::step_draft*, std::uint32_t, float,
-                           kernels::ledger_slot*, std::uint32_t>
+inline constexpr operation<kernels::scaler_memory*, scale_state*, kernels::step_draft*, std::uint32_t, std::uint32_t,
+                           float, kernels::ledger_slot*, std::uint32_t>
     update_scale{"update_scale", "scaler", &profile::convert};
 
 inline constexpr operation<scale_state*, std::uint32_t> resume_scaling{"resume_scaling", "scaler", &profile::convert};
@@ -189,7 +193,7 @@ inline constexpr operation<const float*, std::uint32_t, float, float*> mean_of_r
 inline constexpr const operation_base* operations[] = {
     &inspect_chunks,  &inspect_total, &unscale_chunks,   &inspect_pieces,    &inspect_tensors,   &inspect_groups,
     &count_exponents, &convert_list,  &clear_list,       &cast_list,         &clip_coefficients, &clamp_list,
-    &update_scales,   &fake_quantize, &straight_through, &inspect_and_judge, &judge_gradients,   &report_jointly,
+    &update_scales,   &fake_quantize, &straight_through, &inspect_and_judge, &judge_gradients,   &report_jointly, &refuse_jointly,
     &fill_ballots,    &update_scale,  &resume_scaling,   &guard_value,       &self_test,
     &sgd_step, &momentum_step, &adam_step, &amsgrad_step, &lion_step, &adagrad_step,
     &rmsprop_step, &rmsprop_momentum_step, &rmsprop_centered_step, &rmsprop_centered_momentum_step,

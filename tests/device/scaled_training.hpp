@@ -5,36 +5,27 @@
 #include <limits>
 #include <vector>
 
-#include "convert.hpp"
 #include "syclamp/syclamp.hpp"
 #include "tests/device/device_buffer.hpp"
 
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 inline const float no_number = std::numeric_limits<float>::quiet_NaN();
 
-/// weights += unscaled gradients; nothing if the verdict says so. One kernel. (The first factor of the reciprocal is 1
-/// for scales below 2^100.)
+/// weights += unscaled, clipped gradients; nothing if the verdict says so. One kernel: climbing by SGD with rate 1.
 class adding_optimizer final : public syclamp::optimizer {
  public:
-  adding_optimizer(const syclamp::engine& on, std::size_t elements, float* gradients, std::uint32_t group = 0)
+  adding_optimizer(const syclamp::engine& on, std::size_t elements, float* gradients)
       : weights_(on.queue(), std::vector<float>(elements, 0.0f)),
-        gradients_(on, {{{gradients, elements}, "weight", group}}),
-        weight_list_(on, {{{weights_.data(), elements}, "weight", group}}) {}
+        sgd_(on, {{.gradient = {gradients, elements}, .model = {weights_.data(), elements}, .name = "weight"}},
+             syclamp::sgd{.lr = 1, .maximize = true}) {}
 
-  const syclamp::tensor_list& gradients() const override { return gradients_; }
-
-  sycl::event apply(const syclamp::step_inputs& inputs) override {
-    using namespace syclamp;
-    const step_verdict* verdict = inputs.verdicts + (inputs.per_group ? gradients_.group(0) : 0);
-    return convert(inputs.gradients, weight_list_, {&verdict->unscale_second, kernels::factor_kind::multiply}, true,
-                   {&verdict->apply, 1});
-  }
-
+  const syclamp::tensor_list& gradients() const override { return sgd_.gradients(); }
+  sycl::event apply(const syclamp::step_inputs& inputs) override { return sgd_.apply(inputs); }
   float weight(std::size_t index = 0) const { return weights_.read()[index]; }
 
  private:
   device_buffer<float> weights_;
-  syclamp::tensor_list gradients_, weight_list_;
+  syclamp::fused_optimizer sgd_;
 };
 
 /// Gradients of one tensor that a test sets, an optimizer and a scaler.

@@ -154,7 +154,7 @@ TEST_CASE("D17: the scale moves by what all ranks have found, not by what this o
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   // Two ranks, one of which overflows: both end with the same scale.
-  const float sums[5] = {1, 0, 0, 2, 1};
+  const float sums[6] = {1, 0, 0, 0, 2, 1};
   const auto hook = [&](sycl::queue& queue, float* numbers, std::size_t) {
     queue.memcpy(numbers, sums, sizeof sums).wait();
   };

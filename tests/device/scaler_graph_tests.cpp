@@ -30,6 +30,7 @@ TEST_CASE("scale, step and update recorded once and replayed are the same bits a
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   if (!can_record(on)) SKIP("the device has no graphs");
+  const bool unscales = GENERATE(false, true);
   const scaling_policy policy{.init = 8, .interval = 3};
   training direct(on, policy), recorded(on, policy);
   const device_buffer<float> loss(on.queue(), {1.0f});
@@ -41,7 +42,8 @@ TEST_CASE("scale, step and update recorded once and replayed are the same bits a
   graphs::command_graph graph(on.queue());
   graph.begin_recording(on.queue());
   recorded.scaler.scale(loss_list);
-  recorded.scaler.step(recorded.optimizer, max_norm);
+  if (unscales) recorded.scaler.unscale(recorded.optimizer, max_norm);
+  recorded.scaler.step(recorded.optimizer, unscales ? nullptr : static_cast<const float*>(max_norm));
   recorded.scaler.update();
   graph.end_recording(on.queue());
   auto step = graph.finalize();

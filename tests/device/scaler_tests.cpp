@@ -341,7 +341,8 @@ TEST_CASE("an accumulation window drops bad micro-batches and applies the mean o
     const device_scalar max_norm(on, 1.0f);
     scaler.step_accumulated(optimizer, max_norm);
     scaler.update();
-    CHECK(optimizer.weight() == 1.5f);  // this optimizer does not clip
+    CHECK(optimizer.weight() == 1.5f * scaler.outcome().clip);
+    CHECK(scaler.outcome().clip < 1.0f);
     CHECK(scaler.outcome().norm == 1.5f * std::sqrt(8.0f));
     CHECK(scaler.outcome().was_applied());
     CHECK(scaler.current_scale() == 2.0f);
@@ -480,6 +481,135 @@ TEST_CASE("gradients are dealt with once, whatever the calls") {
   CHECK(code.scaler.outcome().elements == training::elements);
 }
 
+TEST_CASE("a limit that was given to unscale holds for a joint step, too") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  training code(on, {.init = 4});
+  const device_buffer<float> others(on.queue(), std::vector<float>(10, 4.0f));
+  adding_optimizer other(on, 10, others.data());
+  const device_scalar max_norm(on, 5.0f);
+  code.scaler.scaled_by_caller();
+  code.backward(1.0f, 4.0f);  // norm 10
+  code.scaler.unscale(code.optimizer, max_norm);
+  code.scaler.step(std::vector<optimizer*>{&code.optimizer, &other});
+  code.scaler.update();
+  CHECK(code.optimizer.weight() == 5.0f / (10.0f + 1e-6f));
+  CHECK(other.weight() == 1.0f);
+  // And so does its refusal.
+  code.scaler.scaled_by_caller();
+  code.backward(1e30f, 4.0f);
+  code.scaler.unscale(code.optimizer, max_norm);
+  code.scaler.step(std::vector<optimizer*>{&code.optimizer, &other});
+  code.scaler.update();
+  CHECK(other.weight() == 1.0f);
+  CHECK(code.scaler.outcome().outcome == step_outcome::norm_overflow);
+}
+
+TEST_CASE("a flag that comes after the last look is for the next step") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  training code(on, {.init = 4});
+  code.scaler.scaled_by_caller();
+  code.backward(1.0f, 4.0f);
+  code.scaler.unscale(code.optimizer);
+  const std::uint32_t flag = found_by_user;
+  on.queue().memcpy(code.scaler.device_user_findings(), &flag, sizeof flag).wait();
+  code.scaler.step(code.optimizer);
+  code.scaler.update();
+  CHECK(code.scaler.outcome().was_applied());
+  CHECK(code.step(1.0f).outcome == step_outcome::by_user);
+  CHECK(code.step(1.0f).was_applied());
+}
+
+TEST_CASE("a spike is seen with a consensus, too, and a norm that is not finite is no spike") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  training code(on, {.init = 1, .spike_threshold = 4, .spike_window = 4},
+                {.consensus = [](sycl::queue&, float*, std::size_t) {}});
+  for (int i = 0; i < 8; ++i) CHECK(code.step(i % 2 == 0 ? 1.0f : 1.1f).was_applied());
+  CHECK(code.step(5.0f).outcome == step_outcome::by_user);
+  const device_scalar max_norm(on, 1.0f);
+  CHECK(code.step(1e30f, 0.0f, max_norm).outcome == step_outcome::norm_overflow);
+  CHECK(code.step(1e18f).outcome == step_outcome::by_user);  // too large to enter the mean
+  CHECK(code.step(50.0f).outcome == step_outcome::by_user);  // which is as it was
+}
+
+TEST_CASE("micro-batches of groups: a group without tensors keeps nothing from being added") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  loss_scaler scaler(on, {.init = 4}, {.scales = 3});
+  const device_buffer<float> micro(on.queue(), {8.0f}), sums(on.queue(), {1.0f});
+  const tensor_list gradients(on, {{{micro.data(), 1}, "", 1}}), sum(on, {{{sums.data(), 1}, "", 1}});
+  scaler.scaled_by_caller();
+  scaler.accumulate(gradients, sum);
+  scaler.update();
+  CHECK(sums.read()[0] == 3.0f);
+  CHECK(scaler.outcome(1).outcome == step_outcome::accumulated);
+  CHECK(scaler.outcome(0).outcome == step_outcome::nothing);
+  CHECK_THROWS_AS(scaler.state(), misuse_error);  // a window is open
+  const tensor_list beyond(on, {{{micro.data(), 1}, "", 3}});
+  CHECK_THROWS_AS(scaler.scale(beyond), invalid_argument);
+}
+
+TEST_CASE("several scales of several ranks: every rank votes for all of them") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  std::vector<std::size_t> counts;
+  const auto hook = [&](sycl::queue&, float*, std::size_t count) { counts.push_back(count); };
+  loss_scaler scaler(on, {.init = 4}, {.scales = 3, .consensus = hook});
+  const device_buffer<float> memory(on.queue(), {8.0f});
+  for (const tensor_list& list :
+       {tensor_list(on, std::vector<tensor>{}), tensor_list(on, {{{memory.data(), 1}, "", 1}})}) {
+    scaler.scaled_by_caller();
+    scaler.inspect(list);
+    scaler.update();
+  }
+  CHECK(counts == std::vector<std::size_t>{18, 18});
+  CHECK(scaler.outcome(1).elements == 1);
+  CHECK(scaler.outcome(2).outcome == step_outcome::nothing);
+}
+
+TEST_CASE("skips in a row are steps that were not applied") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  loss_scaler scaler(on, {.init = 4, .give_up_after = 2, .on_give_up = give_up_action::stop});
+  const device_buffer<float> good(on.queue(), {4.0f}), bad(on.queue(), {infinity}), sums(on.queue(), {0.0f});
+  adding_optimizer optimizer(on, 1, sums.data());
+  const tensor_list of_good(on, array_view(good.data(), 1)), of_bad(on, array_view(bad.data(), 1));
+  for (int i = 0; i < 4; ++i) {  // one micro-batch of two is bad, each time
+    scaler.scaled_by_caller();
+    scaler.accumulate(of_good, optimizer.gradients());
+    scaler.accumulate(of_bad, optimizer.gradients());
+    scaler.step_accumulated(optimizer);
+    scaler.update();
+    CHECK(scaler.outcome().was_applied());
+    CHECK(scaler.outcome().skips_in_a_row == 0);
+  }
+}
+
+TEST_CASE("a disabled scaler has no scale to set, and counts steps, not updates") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  training code(on, {.mode = scaling_mode::disabled});
+  CHECK_THROWS_AS(code.scaler.update(1024.0f), misuse_error);
+  CHECK(code.step(1.0f).applied == 1);
+  scaler_snapshot snapshot = code.scaler.state();
+  snapshot.scales[0].exact = snapshot.scales[0].next = {std::uint64_t{1} << 52, -51};
+  snapshot.scales[0].scale = 2.0f;
+  CHECK_THROWS_AS(code.scaler.load(snapshot), invalid_argument);
+  CHECK_THROWS_AS(code.scaler.load({.policy = {}, .scales = {scale_state{}}, .ledger = {}}), invalid_argument);
+}
+
+TEST_CASE("gradients that were unscaled elsewhere are not what the optimizer would read") {
+  const engine& on = all_engines().front();
+  training code(on, {.init = 4});
+  const device_buffer<float> elsewhere(on.queue(), std::vector<float>(training::elements, 0.0f));
+  code.scaler.scaled_by_caller();
+  code.backward(1.0f, 4.0f);
+  code.scaler.unscale(code.optimizer.gradients(), tensor_list(on, array_view(elsewhere.data(), training::elements)));
+  CHECK_THROWS_AS(code.scaler.step(code.optimizer), misuse_error);
+}
+
 TEST_CASE("the ledger tells what happened, with the name of the tensor that overflowed") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
@@ -567,11 +697,11 @@ TEST_CASE("a consensus is asked for in every path, and decides") {
   int calls = 0;
   const auto hook = [&](sycl::queue& queue, float* numbers, std::size_t count) {
     ++calls;
-    REQUIRE(count == 5);
-    float all[5];
+    REQUIRE(count == 6);
+    float all[6];
     queue.memcpy(all, numbers, sizeof all).wait();
     all[0] += other_inf;
-    all[4] += other_squares;
+    all[5] += other_squares;
     queue.memcpy(numbers, all, sizeof all).wait();
   };
   training code(on, {.init = 4, .interval = 1}, {.consensus = hook});
@@ -595,7 +725,7 @@ TEST_CASE("a consensus is asked for in every path, and decides") {
   // A rank without gradients moves its scale with the others.
   other_inf = 0;
   loss_scaler idle(on, {.init = 4, .interval = 1}, {.consensus = [&](sycl::queue& queue, float* numbers, std::size_t) {
-                     const float all[5] = {0, 0, 0, 1, 16};
+                     const float all[6] = {0, 0, 0, 0, 1, 16};
                      queue.memcpy(numbers, all, sizeof all).wait();
                    }});
   idle.scaled_by_caller();

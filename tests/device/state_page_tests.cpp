@@ -29,7 +29,7 @@ TEST_CASE("page: a ledger on disk") {
   // What the page says of a replay.
   const replay_report report = replay(read, preset("apex"));
   CHECK(report.recorded_skips == 1);
-  CHECK(report.largest_safe_scale == 32768.0f);
+  CHECK(report.largest_safe_scale == 4.0f);  // at 8 it is known to overflow
 }
 
 TEST_CASE("page: saving and loading") {

@@ -61,6 +61,47 @@ class Program(unittest.TestCase):
             call("info", env={"SYCLAMP_CACHE_DIR": folder})
             self.assertEqual(kept.stat().st_mtime_ns, before)
 
+    def simulate(self, *arguments):
+        done = call("simulate", *arguments, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_simulate_on_the_device_and_on_the_host_agree(self):
+        names = [row["name"] for row in json.loads(call("simulate", "--list", "--json").stdout)]
+        self.assertEqual(len(names), 21)
+        trace = "...i.ii..n.....nnn......i.i.iiii" * 3
+        for name in names:
+            settings = ("--preset", name, "--interval", "3", "--growth", "1.5", "--trace", trace)
+            device, host = self.simulate(*settings), self.simulate(*settings, "--where", "host")
+            self.assertEqual(device, host, name)
+            self.assertEqual(device["preset"], name)
+            for key in ("scale_before", "scale_after", "applied", "status"):
+                self.assertEqual(len(device[key]), len(trace), key)
+            self.assertEqual(device["scale_before"][1:], device["scale_after"][:-1])
+            self.assertEqual(device["applied"], [letter == "." for letter in trace])
+
+    def test_simulate_a_trace(self):
+        result = self.simulate("--preset", "pytorch", "--init", "8", "--interval", "2", "--trace", "..i")
+        self.assertEqual((result["scale_before"], result["scale_after"]), ([8, 8, 16], [8, 16, 8]))
+        for wrong in (("--trace", "..x"), ("--trace", ".", "--growth", "0.5"), ("--preset", "torch", "--trace", "."), ()):
+            self.assertEqual(call("simulate", *wrong).returncode, 2, wrong)
+
+    def test_simulate_a_recorded_ledger(self):
+        rows = [(1, "applied", 1024, 1024, 512, 0, 100), (2, "skipped_inf", 1024, 512, "", 1, 100)]
+        text = "step,outcome,scale,next_scale,amax,findings,elements\n"
+        text += "".join(",".join(map(str, row)) + "\n" for row in rows)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "ledger.csv")
+            file.write_text(text)
+            report = self.simulate("--preset", "pytorch", "--init", "512", "--ledger", str(file))
+            self.assertEqual((report["steps"], report["skips"], report["recorded_skips"]), (2, 0, 1))
+            self.assertEqual(report["largest_safe_scale"], 512)
+            self.assertEqual(call("simulate", "--ledger", str(file), "--where", "host").returncode, 2)
+            file.write_text("step,outcome\n1,flown\n")
+            refused = call("simulate", "--ledger", str(file))
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("ledger.csv", refused.stderr)
+
     def test_without_a_device_it_says_what_to_install(self):
         none = call("info", env={"ONEAPI_DEVICE_SELECTOR": "level_zero:gpu", "ACPP_VISIBILITY_MASK": "cuda"})
         if none.returncode == 0:

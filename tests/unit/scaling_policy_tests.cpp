@@ -181,6 +181,8 @@ TEST_CASE("a recorded run is replayed with another policy") {
   CHECK(report.skips == 1);  // 8 · 2^14 is beyond 65504; after that, 2^13 is below the scale that overflowed
   CHECK(report.final_scale == 0x1p13f);
   CHECK(report.largest_safe_scale == 0x1p12f);  // 8 · 2^12 = 32768, 8 · 2^13 = 65536
+  const std::vector<ledger_entry> overflowed{recorded(128, 64), recorded(inf, 0x1p10, found_inf)};
+  CHECK(replay(overflowed, {}).largest_safe_scale == 0x1p9f);  // at 2^10 it is known to overflow
   CHECK(report.zero_share == 0.1);
   CHECK(report.subnormal_share == 0.05);
 }

@@ -94,6 +94,7 @@ syclamp::scale_state odd_state() {
 
 std::vector<syclamp::ledger_entry> odd_ledger() {
   std::vector<syclamp::ledger_entry> ledger(2);
+  ledger[0].record.step = 1;
   syclamp::step_record& record = ledger[1].record;
   record.outcome = syclamp::step_outcome::norm_overflow;
   record.status = syclamp::step_status::norm_overflow;
@@ -114,7 +115,9 @@ scaler_snapshot odd_snapshot() { return {odd_policy(), {odd_state(), odd_state()
 
 scaler_snapshot small_snapshot() {
   scaler_snapshot snapshot = scaler_snapshot::fresh({});
+  snapshot.scales[0].attempted = 1;
   snapshot.ledger.emplace_back().first_bad_name = "w";
+  snapshot.ledger[0].record.step = 1;
   return snapshot;
 }
 
@@ -428,7 +431,7 @@ TEST_CASE("values that cannot be, or contradict each other, are refused by name 
       {"/scales/0/scale", 1e39, "scales[0].scale is 1e+39"},
       {"/scales/0/stopped", 2, "scales[0].stopped is 2"},
       {"/scales/0/has_overflowed", 2, "scales[0].has_overflowed is 2"},
-      {"/scales/0/applied", 1, "scales[0] has 1 steps applied"},
+      {"/scales/0/applied", 2, "scales[0] has 2 steps applied"},
       {"/scales/0/skipped", 18446744073709551615u, "scales[0] has"},
       {"/scales/0/clean_steps", 4294967296, "scales[0].clean_steps"},
       {"/ledger/0/outcome", "unknown", "ledger[0].outcome is \"unknown\""},
@@ -507,7 +510,7 @@ TEST_CASE("if a file cannot be saved, the old one is there as it was, and nothin
   save(small_snapshot(), file);
   const std::string old = content_of(file);
   scaler_snapshot large = small_snapshot();
-  large.ledger.resize(1000);
+  large.ledger.resize(1000, large.ledger.front());
 
   // A full disk, as far as a process can make one for itself.
   for (const rlim_t size : {rlim_t{0}, rlim_t{100}, rlim_t{100'000}}) {

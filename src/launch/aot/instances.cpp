@@ -86,6 +86,7 @@ table instances_of_profile() {
   add<P, kernels::inspect_and_judge>(all, inspect_and_judge, walk<inspect_and_judge.walk>{});
   add<P, kernels::judge_gradients>(all, judge_gradients, walk<judge_gradients.walk>{});
   add<P, kernels::report_jointly>(all, report_jointly, walk<report_jointly.walk>{});
+  add<P, kernels::refuse_jointly>(all, refuse_jointly, walk<refuse_jointly.walk>{});
   add<P, kernels::fill_ballots>(all, fill_ballots, walk<fill_ballots.walk>{});
   add<P, kernels::update_scale>(all, update_scale, walk<update_scale.walk>{});
   add<P, kernels::resume_scaling>(all, resume_scaling, walk<resume_scaling.walk>{});
