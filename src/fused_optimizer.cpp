@@ -18,6 +18,9 @@
 namespace syclamp {
 namespace {
 
+/// Kernels know tensors by addresses that are integers.
+const void* pointer_to(std::uint64_t address) { return std::bit_cast<const void*>(address); }
+
 using kernels::most_states;
 using kernels::parameter_group;
 using kernels::parameter_slot;
@@ -229,12 +232,12 @@ struct fused_optimizer::state_type {
 
   array_view weight_view(std::size_t i) const {
     const bool split = slots[i].storage == weight_storage::split;
-    return {reinterpret_cast<const void*>(slots[i].weights), parameters[i].gradient.count(),
+    return {pointer_to(slots[i].weights), parameters[i].gradient.count(),
             split ? element_type::bfloat16 : element_type::float32};
   }
 
   array_view state(std::size_t i, std::uint32_t k) const {
-    return {reinterpret_cast<const void*>(slots[i].states[k]), parameters[i].gradient.count(), storage.moments};
+    return {pointer_to(slots[i].states[k]), parameters[i].gradient.count(), storage.moments};
   }
 
   std::vector<tensor> weight_tensors() const {
@@ -247,8 +250,7 @@ struct fused_optimizer::state_type {
     std::vector<tensor> tensors;
     for (std::size_t i = 0; i < slots.size(); ++i)
       tensors.push_back(
-          {{reinterpret_cast<const void*>(slots[i].model), parameters[i].gradient.count(), slots[i].model_type},
-           parameters[i].name});
+          {{pointer_to(slots[i].model), parameters[i].gradient.count(), slots[i].model_type}, parameters[i].name});
     return tensors;
   }
 
@@ -332,11 +334,11 @@ struct fused_optimizer::state_type {
   std::optional<tensor_list> weights, models, shadow;
 };
 
-fused_optimizer::fused_optimizer(engine on, std::vector<parameter> parameters, const optimizer_settings& settings,
-                                 const storage_options& storage)
-    : fused_optimizer(std::move(on), std::move(parameters), std::vector{settings}, storage) {}
+fused_optimizer::fused_optimizer(const engine& on, std::vector<parameter> parameters,
+                                 const optimizer_settings& settings, const storage_options& storage)
+    : fused_optimizer(on, std::move(parameters), std::vector{settings}, storage) {}
 
-fused_optimizer::fused_optimizer(engine on, std::vector<parameter> parameters,
+fused_optimizer::fused_optimizer(const engine& on, std::vector<parameter> parameters,
                                  const std::vector<optimizer_settings>& settings, const storage_options& storage)
     : state_(std::make_unique<state_type>(on, std::move(parameters), settings, storage)) {}
 
@@ -440,12 +442,12 @@ std::vector<float> fused_optimizer::weights(std::size_t parameter) const {
   sycl::queue& queue = state_->on.queue();
   if (count == 0) return values;
   if (slot.storage != weight_storage::split) {
-    queue.memcpy(values.data(), reinterpret_cast<const void*>(slot.weights), count * sizeof(float)).wait();
+    queue.memcpy(values.data(), pointer_to(slot.weights), count * sizeof(float)).wait();
     return values;
   }
   std::vector<std::uint16_t> upper(count), lower(count);
-  queue.memcpy(upper.data(), reinterpret_cast<const void*>(slot.model), count * 2);
-  queue.memcpy(lower.data(), reinterpret_cast<const void*>(slot.weights), count * 2).wait();
+  queue.memcpy(upper.data(), pointer_to(slot.model), count * 2);
+  queue.memcpy(lower.data(), pointer_to(slot.weights), count * 2).wait();
   for (std::uint64_t i = 0; i < count; ++i)
     values[i] = std::bit_cast<float>((static_cast<std::uint32_t>(upper[i]) - (lower[i] >> 15)) << 16 | lower[i]);
   return values;

@@ -251,7 +251,7 @@ struct loss_scaler::state_type {
     const bool is_unscaled = list.unscaled_to != 0;
     list.reached = stage::stepped;
     const tensor_list& gradients = is_unscaled ? one.unscaled_gradients() : one.gradients();
-    const sycl::event done = one.apply({gradients, verdicts, options.scales > 1});
+    sycl::event done = one.apply({gradients, verdicts, options.scales > 1});
     if (!policy.clear_on_skip) return done;
     return clear_unless(one.gradients(), &verdicts->apply, options.scales > 1 ? verdict_words : 0, 1);
   }

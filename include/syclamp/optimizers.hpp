@@ -133,9 +133,9 @@ class fused_optimizer final : public optimizer {
  public:
   /// \param settings  of all parameters, or of each group; of one kind
   /// \throws invalid_argument that names the parameter or the setting, its value and the remedy
-  fused_optimizer(engine on, std::vector<parameter> parameters, const optimizer_settings& settings,
+  fused_optimizer(const engine& on, std::vector<parameter> parameters, const optimizer_settings& settings,
                   const storage_options& storage = {});
-  fused_optimizer(engine on, std::vector<parameter> parameters, const std::vector<optimizer_settings>& settings,
+  fused_optimizer(const engine& on, std::vector<parameter> parameters, const std::vector<optimizer_settings>& settings,
                   const storage_options& storage = {});
   ~fused_optimizer() override;
 
