@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results as `syclamp train --compare --json` writes them, made up with a fixed seed: they look like a training."""
+import math
+import random
+
+LAYERS = ("input.weight", "input.bias", "hidden1.weight", "hidden1.bias", "hidden2.weight", "hidden2.bias", "output.weight",
+          "output.bias")
+
+
+def run(name, steps=400, floor=0.004, zeros=0.03, scale=None, skipped=(), diverges_at=None, accuracy=False, seed=1, scaled=0):
+    """One run: a loss that decays to `floor`, an exponent histogram moved by `scaled` powers of two and cut by FP16."""
+    noise = random.Random(f"{seed}{name}")
+    losses = [[step, floor + 0.35 * math.exp(-step / 60.0) * noise.uniform(0.9, 1.1)] for step in range(steps)]
+    held = [[step, 1.05 * floor + 0.36 * math.exp(-step / 60.0), (1.0 - 0.9 * math.exp(-step / 80.0)) * (1.0 - 3 * floor) if accuracy else None]
+            for step in range(0, steps + 1, 20)]
+    if diverges_at is not None:
+        losses = [[step, None if step > diverges_at else loss] for step, loss in losses]
+        held = [[step, None if step > diverges_at else loss, None if step > diverges_at else right] for step, loss, right in held]
+    scale_curve, value = [], scale or 1.0
+    for step in range(steps):
+        scale_curve.append([step, value])
+        if step in skipped:
+            value /= 2
+        elif scale and name.endswith("dynamic") and step % 50 == 49:
+            value *= 2
+    counts = [round(100000 * math.exp(-((e + 22 - scaled) / 5.0)**2 / 2)) for e in range(-60, 20)]
+    lost = 3000
+    if name.startswith("fp16"):
+        lost += sum(counts[:60 - 24])
+        counts = [n if e >= -24 else 0 for e, n in zip(range(-60, 20), counts)]
+    inspect = 4.1e-5 if name.startswith("fp16") else 0.0
+    forward = 4.2e-3 * (1.0 if name == "fp32" else 0.72) * noise.uniform(0.97, 1.03)
+    return {
+        "name": name, "precision": name.split("-")[0], "scaling": (name.split("-") + ["none"])[1],
+        "loss": None if diverges_at is not None else held[-1][1], "accuracy": held[-1][2],
+        "zero_share": zeros, "skips": len(skipped), "final_scale": value, "seconds": steps * forward * 3.2,
+        "scaling_share": inspect * 1.2 / (forward * 3.2), "steps": steps, "loss_curve": losses, "held_out_curve": held,
+        "scale_curve": scale_curve, "skipped_steps": list(skipped),
+        "exponents": {"step": steps // 2, "lowest": -60, "counts": counts, "zeros": lost, "infs": 0, "nans": 0},
+        "tensors": [{"name": layer, "elements": 65536 if "weight" in layer else 256,
+                     "zero_share": min(1.0, zeros * noise.uniform(0.4, 1.03)), "subnormal_share": min(0.2, 1 - zeros) * noise.random() * (name.startswith("fp16")),
+                     "amax": 0.01} for layer in LAYERS],
+        "step_seconds": {"forward": forward, "backward": 2 * forward, "inspect": inspect, "apply": 4e-4,
+                         "update": inspect / 5, "other": 1.5e-4},
+    }
+
+
+def training(task="field", accuracy=False, **changes):
+    """All five runs of --compare."""
+    skipped = (0, 1, 2, 3, 4, 5, 6, 7, 262, 363)
+    result = {
+        "task": task, "seed": 7, "epochs": 10, "steps": 400, "batch": 4096, "parameters": 1187840,
+        "device": "AMD EPYC 7763 64-Core Processor", "profile": "cpu", "gemm": "onemkl", "version": "0.1.0",
+        "date": "2026-11-16", "interrupted": False,
+        "runs": [
+            run("fp32", accuracy=accuracy),
+            run("fp16-none", floor=0.06, zeros=0.9731, accuracy=accuracy),
+            run("fp16-static", floor=0.0046, zeros=0.21, scale=1024.0, accuracy=accuracy, scaled=10),
+            run("fp16-dynamic", floor=0.00401, zeros=0.031, scale=2.0**24, skipped=skipped, accuracy=accuracy, scaled=17),
+            run("bf16", floor=0.0041, accuracy=accuracy),
+        ],
+    }
+    return result | changes
