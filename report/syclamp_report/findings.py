@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the numbers say, in sentences. Each is derived from the data, and left out where the data does not carry it."""
+import math
+
 from . import words
 
 _SHORT = {"fp32": "FP32", "fp16-none": "FP16, no scaling", "fp16-static": "FP16, static", "fp16-dynamic": "FP16, dynamic",
@@ -69,8 +71,8 @@ def _compared(run, base, training):
 
 
 def _up(share):
-    """Rounded up to a hundredth of a percent: «within» must hold."""
-    return -(-share * 1e4 // 1) / 1e4
+    """Rounded up to a hundredth of a percent: «within» must hold (but for what the division itself has rounded)."""
+    return max(1, math.ceil(share * 1e4 - 1e-8)) / 1e4
 
 
 def _accuracy(training):
@@ -98,8 +100,8 @@ def _skips(training):
     if run is None or run.skips is None:
         return None
     of = f" of {words.count(run.steps)}" if run.steps else ""
-    skipped = f"skipped {words.count(run.skips)}{of} steps" if run.skips else f"skipped none{of} steps".replace("none of", "none of the")
-    return f"Dynamic scaling {skipped}" + (f" and ended at a scale of {words.scale(run.final_scale)}." if run.final_scale else ".")
+    skipped = f"{words.count(run.skips)}{of} step{'s' if run.steps or run.skips != 1 else ''}" if run.skips else "no step"
+    return f"Dynamic scaling skipped {skipped}" + (f" and ended at a scale of {words.scale(run.final_scale)}." if run.final_scale else ".")
 
 
 def _cost(training):

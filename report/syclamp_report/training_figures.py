@@ -197,20 +197,22 @@ def exponents(runs, name):
         return None
     populated = [run.exponents.lowest + at for run, _ in shown for at, n in enumerate(run.exponents.counts) if n]
     low = max(min([*populated, SUBNORMAL - 4]), -46)
-    high = min(max([*populated, LARGEST + 1]), 24)
+    high = min(max([*populated, LARGEST + 3]), 24)
     drawn, panels = charts.figure(62 + 66 * len(shown), nrows=len(shown), sharex=True, squeeze=False)
     described = []
     for axes, (run, look) in zip(panels[:, 0], shown):
         described.append(_histogram(axes, run, look, low, high))
     top, bottom = panels[0, 0], panels[-1, 0]
     for at, text in (((low + SUBNORMAL) / 2, "becomes 0"), ((SUBNORMAL + NORMAL) / 2, "fewer bits"),
-                     ((NORMAL + LARGEST) / 2, "FP16’s normal range")):
+                     ((NORMAL + LARGEST) / 2, "FP16’s normal range"), ((LARGEST + high + 1) / 2, "Inf")):
         top.annotate(text, (at, 1), xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points", ha="center",
                      color=charts.colour("muted"), fontsize=9.5, annotation_clip=False)
     ticks = [tick for tick in (-40, SUBNORMAL, NORMAL, -4, 6, LARGEST) if low <= tick <= high + 1]
     bottom.set_xticks([low - 2.5, *ticks], ["zero", *(words.power(tick) for tick in ticks)])
     bottom.set_xlabel("size of a gradient")
-    caption = ("How large gradients are, by powers of two, as they are stored: in FP16 runs after the loss was scaled. FP16 has "
+    steps = {run.exponents.step for run, _ in shown}
+    when = f" on step {words.count(steps.pop())}" if len(steps) == 1 and None not in steps else ""
+    caption = (f"How large gradients are{when}, by powers of two, as they are stored: in FP16 runs after the loss was scaled. FP16 has "
                f"normal numbers from {words.power(NORMAL)} to 65504 = 2¹⁵·(2 − 2⁻¹⁰), and below them subnormal ones, with fewer "
                f"and fewer bits, down to {words.power(SUBNORMAL)}. What is smaller still becomes 0: that is underflow. What is "
                "larger becomes Inf. Scaling moves the whole histogram to the right. The bands are FP16’s in all panels; FP32 and "

@@ -63,7 +63,7 @@ class InTheBrowser(unittest.TestCase):
                     self.assertEqual(self.browser.value("innerWidth"), width)
                     self.assertEqual(self.browser.value(OVERFLOW), [])
                     self.assertEqual(self.browser.value(OUTSIDE), [])
-                    self.assertGreater(self.browser.value(SMALLEST), 7.0 if name == "small" else 8.5)
+                    self.assertGreater(self.browser.value(SMALLEST), 8.7 * min(1, width / 390) - 0.2)
                     self.assertGreaterEqual(self.browser.value(CONTRAST), 4.5)
                     self.assertEqual(self.browser.value(LUMINANCE) > 0.5, scheme == "light")
                     self.assertEqual(self.browser.value("document.title.slice(0, 8)"), "syclamp:")

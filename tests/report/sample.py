@@ -11,16 +11,16 @@ def run(name, steps=400, floor=0.004, zeros=0.03, scale=None, skipped=(), diverg
     """One run: a loss that decays to `floor`, an exponent histogram moved by `scaled` powers of two and cut by FP16."""
     noise = random.Random(f"{seed}{name}")
     losses = [[step, floor + 0.35 * math.exp(-step / 60.0) * noise.uniform(0.9, 1.1)] for step in range(steps)]
-    held = [[step, 1.05 * floor + 0.36 * math.exp(-step / 60.0), (1.0 - 0.9 * math.exp(-step / 80.0)) * (1.0 - 3 * floor) if accuracy else None]
-            for step in range(0, steps + 1, 20)]
+    held = [[step, 1.05 * floor + 0.36 * math.exp(-step / 60.0),
+             (1.0 - 0.9 * math.exp(-step / 80.0)) * (1.0 - 3 * floor) if accuracy else None] for step in range(0, steps + 1, 20)]
     if diverges_at is not None:
-        losses = [[step, None if step > diverges_at else loss] for step, loss in losses]
-        held = [[step, None if step > diverges_at else loss, None if step > diverges_at else right] for step, loss, right in held]
+        for point in [point for point in losses + held if point[0] > diverges_at]:
+            point[1:] = [None] * (len(point) - 1)
     scale_curve, value = [], scale or 1.0
     for step in range(steps):
         scale_curve.append([step, value])
         if step in skipped:
-            value /= 2
+            value = max(value / 2, 2.0**-14)
         elif scale and name.endswith("dynamic") and step % 50 == 49:
             value *= 2
     counts = [round(100000 * math.exp(-((e + 22 - scaled) / 5.0)**2 / 2)) for e in range(-60, 20)]
@@ -38,8 +38,8 @@ def run(name, steps=400, floor=0.004, zeros=0.03, scale=None, skipped=(), diverg
         "scale_curve": scale_curve, "skipped_steps": list(skipped),
         "exponents": {"step": steps // 2, "lowest": -60, "counts": counts, "zeros": lost, "infs": 0, "nans": 0},
         "tensors": [{"name": layer, "elements": 65536 if "weight" in layer else 256,
-                     "zero_share": min(1.0, zeros * noise.uniform(0.4, 1.03)), "subnormal_share": min(0.2, 1 - zeros) * noise.random() * (name.startswith("fp16")),
-                     "amax": 0.01} for layer in LAYERS],
+                     "zero_share": min(1.0, zeros * noise.uniform(0.4, 1.03)),
+                     "subnormal_share": max(0.0, min(0.2, 0.97 - zeros)) * noise.random() if name.startswith("fp16") else 0.0, "amax": 0.01} for layer in LAYERS],
         "step_seconds": {"forward": forward, "backward": 2 * forward, "inspect": inspect, "apply": 4e-4,
                          "update": inspect / 5, "other": 1.5e-4},
     }
