@@ -10,7 +10,8 @@ from . import document
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="syclamp_report", description="The report of `syclamp train --json FILE`, as one page.")
+    parser = argparse.ArgumentParser(prog="syclamp_report",
+                                     description="The report of `syclamp train --json FILE`, as one page.")
     parser.add_argument("files", nargs="+", type=pathlib.Path, metavar="FILE.json",
                         help="a result, or a list of them; several files share one page")
     parser.add_argument("-o", "--output", required=True, type=pathlib.Path, metavar="OUT.html")

@@ -2,27 +2,34 @@
 """matplotlib figures that live in a page: they take their colours from its CSS variables, so they follow its colour scheme, and
 their text is text in the page's font."""
 import contextlib
-import itertools
 import io
+import itertools
 import re
 import xml.etree.ElementTree as xml
 from dataclasses import dataclass
 
 import matplotlib
-from matplotlib.figure import Figure
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
 WIDTH = 380  # of the view box: fits a phone at its own size, and half a desktop page enlarged
 
 # matplotlib wants colours, the page has variables (style.css): each role is drawn in a colour that nothing else has.
-_ROLES = ("ink", "muted", "grid", "surface", "lost", "coarse", "overflow", "scaling", "phase-1", "phase-2", "phase-3", "phase-4",
-          "fp32", "none", "static", "dynamic", "bf16", "other-1", "other-2", "other-3")
+_ROLES = ("ink", "muted", "grid", "surface", "lost", "coarse", "scaling", "phase-1", "phase-2", "phase-3", "phase-4", "fp32",
+          "none", "static", "dynamic", "bf16", "other-1", "other-2", "other-3")
 _COLOURS = {role: f"#fe{at:02x}ef" for at, role in enumerate(_ROLES)}
 _VARIABLES = {colour: f"var(--{role})" for role, colour in _COLOURS.items()}
 
 
 def colour(role):
     return _COLOURS[role]
+
+
+@dataclass(frozen=True)
+class Chart:
+    title: str
+    svg: Markup
+    caption: str
 
 
 @dataclass(frozen=True)
@@ -116,7 +123,7 @@ def _in_page(value, key, name):
         return f"{name}-{value}"
     value = re.sub(r"(url\(#|^#)(?![0-9a-f]{6}$)", rf"\g<1>{name}-", value)
     value = re.sub(r"#[0-9a-f]{6}\b", lambda found: _VARIABLES.get(found[0], found[0]), value)
-    value = re.sub(r"font: (?:(\w+) )?([\d.]+)px [^;]*", lambda found: f"font-size: {found[2]}px", value)
+    value = re.sub(r"font: (?:\w+ )?([\d.]+)px [^;]*", r"font-size: \1px", value)
     if key == "d":
         value = re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), value)
         value = re.sub(r"\s+", " ", value).strip()
@@ -125,7 +132,7 @@ def _in_page(value, key, name):
 
 def _shorten(element):
     """Groups that say nothing are dropped; there are hundreds."""
-    for at, child in enumerate(list(element)):
+    for child in element:
         _shorten(child)
     children = []
     for child in element:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 MOST_BYTES = 256 << 20
 MOST_CHARACTERS = 200
+LARGEST = 1e100  # nothing that is measured comes near; sums and ratios of what is below stay finite
 MOST_TRAININGS, MOST_RUNS = 32, 32
 PHASES = ("forward", "backward", "inspect", "apply", "update", "other")
 
@@ -59,6 +60,11 @@ class Run:
     exponents: Exponents | None
     tensors: list[Tensor]
     step_seconds: dict[str, float]  # of one step, in the order of PHASES; what took no time is left out
+
+    def scale_at(self, step):
+        """The scale that a step was taken with; None if the run has no curve."""
+        found = [scale for at, scale in self.scale_curve if at <= step] or [scale for _, scale in self.scale_curve[:1]]
+        return found[-1] if found else None
 
 
 @dataclass(frozen=True)
@@ -224,7 +230,7 @@ def _number(value, where):
         value = float(value)
     except OverflowError:
         value = math.inf
-    if not math.isfinite(value):
+    if not abs(value) <= LARGEST:
         raise Refused(f"{where} is too large for a number; what is not finite is null")
     return value
 

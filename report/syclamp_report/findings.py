@@ -19,6 +19,16 @@ def long(run):
     return _LONG.get(run.name) or short(run)
 
 
+def label_of(run):
+    """For figures, which are narrow."""
+    return cut(short(run))
+
+
+def cut(text, most=18):
+    """Names are others' choice."""
+    return text if len(text) <= most else text[:most // 2 - 1] + "…" + text[-(most // 2):]
+
+
 def baseline(training):
     """The FP32 run, if there is one."""
     return next((run for run in training.runs if run.name == "fp32"), None)
@@ -101,7 +111,8 @@ def _skips(training):
         return None
     of = f" of {words.count(run.steps)}" if run.steps else ""
     skipped = f"{words.count(run.skips)}{of} step{'s' if run.steps or run.skips != 1 else ''}" if run.skips else "no step"
-    return f"Dynamic scaling skipped {skipped}" + (f" and ended at a scale of {words.scale(run.final_scale)}." if run.final_scale else ".")
+    ended = f" and ended at a scale of {words.scale(run.final_scale)}" if run.final_scale else ""
+    return f"Dynamic scaling skipped {skipped}{ended}."
 
 
 def _cost(training):

@@ -51,9 +51,9 @@ def percent(share):
 def seconds(value):
     if value is None:
         return NONE
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if value >= size or unit == "µs":
-            return f"{value / size:.3g}\N{NARROW NO-BREAK SPACE}{unit}" if value / size < 1000.0 else f"{value / size:.0f}\N{NARROW NO-BREAK SPACE}{unit}"
+    unit, size = next((each for each in (("s", 1.0), ("ms", 1e-3)) if value >= each[1]), ("µs", 1e-6))
+    shown = value / size
+    return (f"{shown:.3g}" if shown < 1000.0 else f"{shown:.0f}") + f"\N{NARROW NO-BREAK SPACE}{unit}"
 
 
 def times(ratio):

@@ -7,8 +7,8 @@ LAYERS = ("input.weight", "input.bias", "hidden1.weight", "hidden1.bias", "hidde
           "output.bias")
 
 
-def run(name, steps=400, floor=0.004, zeros=0.03, scale=None, skipped=(), diverges_at=None, accuracy=False, seed=1, scaled=0):
-    """One run: a loss that decays to `floor`, an exponent histogram moved by `scaled` powers of two and cut by FP16."""
+def run(name, steps=400, floor=0.004, scale=None, skipped=(), diverges_at=None, accuracy=False, seed=1):
+    """One run: a loss that decays to `floor`; gradients round 2^-31, which FP16 cuts at 2^-24 unless `scale` moves them."""
     noise = random.Random(f"{seed}{name}")
     losses = [[step, floor + 0.35 * math.exp(-step / 60.0) * noise.uniform(0.9, 1.1)] for step in range(steps)]
     held = [[step, 1.05 * floor + 0.36 * math.exp(-step / 60.0),
@@ -23,11 +23,13 @@ def run(name, steps=400, floor=0.004, zeros=0.03, scale=None, skipped=(), diverg
             value = max(value / 2, 2.0**-14)
         elif scale and name.endswith("dynamic") and step % 50 == 49:
             value *= 2
-    counts = [round(100000 * math.exp(-((e + 22 - scaled) / 5.0)**2 / 2)) for e in range(-60, 20)]
-    lost = 3000
+    middle = math.log2(scale_curve[steps // 2][1]) - 31
+    counts = [round(100000 * math.exp(-((e - middle) / 4.0)**2 / 2)) for e in range(-60, 20)]
+    lost = round(0.03 * sum(counts))
     if name.startswith("fp16"):
         lost += sum(counts[:60 - 24])
-        counts = [n if e >= -24 else 0 for e, n in zip(range(-60, 20), counts)]
+        counts[:60 - 24] = [0] * (60 - 24)
+    zeros = lost / (lost + sum(counts))
     inspect = 4.1e-5 if name.startswith("fp16") else 0.0
     forward = 4.2e-3 * (1.0 if name == "fp32" else 0.72) * noise.uniform(0.97, 1.03)
     return {
@@ -37,9 +39,10 @@ def run(name, steps=400, floor=0.004, zeros=0.03, scale=None, skipped=(), diverg
         "scaling_share": inspect * 1.2 / (forward * 3.2), "steps": steps, "loss_curve": losses, "held_out_curve": held,
         "scale_curve": scale_curve, "skipped_steps": list(skipped),
         "exponents": {"step": steps // 2, "lowest": -60, "counts": counts, "zeros": lost, "infs": 0, "nans": 0},
-        "tensors": [{"name": layer, "elements": 65536 if "weight" in layer else 256,
+        "tensors": [{"name": layer, "elements": 65536 if "weight" in layer else 256, "amax": 0.01,
                      "zero_share": min(1.0, zeros * noise.uniform(0.4, 1.03)),
-                     "subnormal_share": max(0.0, min(0.2, 0.97 - zeros)) * noise.random() if name.startswith("fp16") else 0.0, "amax": 0.01} for layer in LAYERS],
+                     "subnormal_share": max(0.0, min(0.2, 0.97 - zeros)) * noise.random() * name.startswith("fp16")}
+                    for layer in LAYERS],
         "step_seconds": {"forward": forward, "backward": 2 * forward, "inspect": inspect, "apply": 4e-4,
                          "update": inspect / 5, "other": 1.5e-4},
     }
@@ -54,9 +57,9 @@ def training(task="field", accuracy=False, **changes):
         "date": "2026-11-16", "interrupted": False,
         "runs": [
             run("fp32", accuracy=accuracy),
-            run("fp16-none", floor=0.06, zeros=0.9731, accuracy=accuracy),
-            run("fp16-static", floor=0.0046, zeros=0.21, scale=1024.0, accuracy=accuracy, scaled=10),
-            run("fp16-dynamic", floor=0.00401, zeros=0.031, scale=2.0**24, skipped=skipped, accuracy=accuracy, scaled=17),
+            run("fp16-none", floor=0.06, accuracy=accuracy),
+            run("fp16-static", floor=0.0046, scale=1024.0, accuracy=accuracy),
+            run("fp16-dynamic", floor=0.00401, scale=2.0**24, skipped=skipped, accuracy=accuracy),
             run("bf16", floor=0.0041, accuracy=accuracy),
         ],
     }
