@@ -323,7 +323,7 @@ class Command(unittest.TestCase):
         data = self.folder / "data.json"
         data.write_text(json.dumps(sample.training()))
         rc = self.folder / "matplotlibrc"
-        rc.write_text("lines.linewidth: 20\nsvg.fonttype: path\n")
+        rc.write_text("legend.markerscale: 3\nsvg.fonttype: path\n")
         pages = []
         for at, settings in enumerate(({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "2", "MATPLOTLIBRC": str(rc)})):
             output = self.folder / f"{at}.html"
