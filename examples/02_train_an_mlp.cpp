@@ -1,6 +1,7 @@
 // Trains a small network three times: in FP32, in FP16 as it is, and in FP16 with a loss scale. The network is a
 // surrogate model: two parameters in, a damped oscillation at 256 moments out. Its loss is a mean over all outputs of
-// all samples, so the gradients of the output are tiny, and FP16 without a scale loses those that matter at the end.
+// all samples, so the gradients of the output are tiny: in FP16 half of the weights' gradients end as zero. With the
+// scale none does, and the loss is that of FP32.
 #include <syclamp/syclamp.hpp>
 
 #include <cmath>
@@ -11,7 +12,7 @@
 
 using syclamp::element_type;
 
-/// A matrix in memory of host and device, in any format. (Training code would rather use memory of the device.)
+/// A matrix in memory that host and device share, in any format. (Training code would use memory of the device.)
 class matrix {
  public:
   matrix(const syclamp::engine& on, std::uint64_t rows, std::uint64_t columns, element_type type)
@@ -45,7 +46,6 @@ struct result {
 
 result train(const syclamp::engine& on, const syclamp::precision_policy& formats, const syclamp::scaling_policy& how) {
   constexpr std::uint64_t batch = 1024, inputs = 2, hidden = 64, outputs = 256;
-  // A policy says what has which format: computation, gradients, and what stays in FP32.
   const element_type compute = formats.compute, gradient = syclamp::gradient_type(formats);
   const element_type exact = syclamp::type_for(formats, "mean_squared_error");
 
@@ -57,8 +57,7 @@ result train(const syclamp::engine& on, const syclamp::precision_policy& formats
   x.fill(on, [&](auto row, auto column) { return samples[row * inputs + column]; });
   target.fill(on, [&](auto row, auto column) {
     const float time = static_cast<float>(column) / static_cast<float>(outputs);
-    return std::exp(-(2 + 0.5f * samples[row * inputs]) * time) *
-           std::cos((5 + 0.5f * samples[row * inputs + 1]) * time);
+    return std::exp(-(2 + samples[row * inputs]) * time) * std::cos((5 + samples[row * inputs + 1]) * time);
   });
 
   // Weights, their gradients, and what lies between the layers: h = x·w1ᵀ + b1, a = gelu(h), y = a·w2ᵀ + b2.
@@ -109,14 +108,17 @@ int main() try {
                                   fp16 = syclamp::policy_named("mixed_float16");
   const syclamp::scaling_policy none{.mode = syclamp::scaling_mode::fixed, .init = 1};
   const result exact = train(engine, fp32, none), plain = train(engine, fp16, none), scaled = train(engine, fp16, {});
-  const auto print = [](const char* name, const result& of) {
+  const auto zeros = [](const result& of) {
+    return static_cast<double>(of.last.zeros) / static_cast<double>(of.last.elements);
+  };
+  const auto print = [&](const char* name, const result& of) {
     std::cout << name << ": loss " << of.loss << ", scale " << of.last.scale << ", " << of.last.skipped
-              << " steps skipped, " << 100 * of.last.zeros / of.last.elements << " % of the last gradients are zero\n";
+              << " steps skipped, " << 100 * zeros(of) << " % of the last gradients are zero\n";
   };
   print("FP32         ", exact);
   print("FP16, plain  ", plain);
   print("FP16, scaled ", scaled);
-  return scaled.loss < 1.1f * exact.loss && plain.loss > 2 * exact.loss ? 0 : 1;
+  return std::abs(scaled.loss / exact.loss - 1) < 0.01f && zeros(plain) > 0.2 && zeros(scaled) < 0.02 ? 0 : 1;
 } catch (const syclamp::error& problem) {
   std::cerr << problem.what() << '\n';
   return 1;
