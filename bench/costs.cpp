@@ -95,12 +95,12 @@ constexpr settings small_model{.elements = 100'000, .tensors = 50, .repetitions 
 namespace experimental = sycl::ext::oneapi::experimental;
 
 sycl::kernel_bundle<sycl::bundle_state::executable> empty_kernels(const engine& on) {
-  const auto text = experimental::create_kernel_bundle_from_source(
+  auto text = experimental::create_kernel_bundle_from_source(
       on.queue().get_context(), experimental::source_language::sycl,
       "#include <sycl/sycl.hpp>\n"
       "extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::single_task_kernel))\n"
       "void nothing() {}\n");
-  return experimental::build(text, {on.queue().get_device()}, experimental::properties{});
+  return experimental::build(text, {on.queue().get_device()});
 }
 
 double host_seconds(const engine& on, const std::function<void()>& submit) {
@@ -113,7 +113,7 @@ double host_seconds(const engine& on, const std::function<void()>& submit) {
 }
 
 cost host_cost(const engine& on, const std::function<void()>& submit) {
-  const auto bundle = empty_kernels(on);
+  auto bundle = empty_kernels(on);
   sycl::kernel nothing = bundle.ext_oneapi_get_kernel("nothing");
   const auto launch = [&] { on.queue().submit([&](sycl::handler& handler) { handler.single_task(nothing); }); };
   std::vector<double> ours, empty;
@@ -139,7 +139,7 @@ std::optional<cost> host_step_recorded(const engine& on, const settings&) {
   run.step();
   graph.end_recording(on.queue());
   auto recorded = graph.finalize();
-  cost row = host_cost(on, [&] { on.queue().ext_oneapi_graph(recorded); });
+  cost row = host_cost(on, [&] { experimental::execute_graph(on.queue(), recorded); });
   row.verified = run.optimizer.steps() == static_cast<std::uint64_t>(small_model.repetitions);
   return row;
 }

@@ -49,8 +49,8 @@ class Recipe:
         self.grads = [param.grad for param in self.params]
         self.plain = [param.detach() for param in self.params]
         self.optimizer = torch.optim.AdamW(self.params, fused=True)
-        self.scale, self.found = torch.tensor([SCALE]), torch.zeros(1)
-        self.tracker = torch.zeros(1, dtype=torch.int32)
+        self.scale, self.found = torch.tensor(SCALE), torch.tensor(0.0)
+        self.tracker = torch.tensor(0, dtype=torch.int32)
 
     def update(self):
         self.torch._amp_update_scale_(self.scale, self.tracker, self.found, 2.0, 0.5, 2000)

@@ -29,6 +29,7 @@ class Bounds:
         self.clips = clips
         self.weights = torch.zeros_like(weights)
         self.moments = {}
+        self.known = {}
         self.steps = 0
 
     def error(self, name):
@@ -70,8 +71,14 @@ class Bounds:
         return self.by_lr(direction, e + momentum * self.moments[name]
                           + 3 * U * (g.abs() + momentum * after[name].abs()))
 
+    def known_part(self, name):
+        return self.known.get(name, torch.zeros_like(self.weights))
+
     def mean(self, name, beta, g, e, before):
-        """A moving mean of gradients: β and 1 - β rounded, a difference or two products, a sum."""
+        """A moving mean of gradients: β and 1 - β rounded, a difference or two products, a sum. Who multiplies by β instead of
+        interpolating makes the same error in each step, that of β in FP32; so that part of it is known."""
+        too_much = torch.tensor(beta, dtype=torch.float32).double().item() - beta
+        self.known[name] = beta * self.known_part(name) + too_much * before[name]
         self.moments[name] = (beta * self.error(name) + (1 - beta) * e
                               + 4 * U * (beta * before[name].abs() + (1 - beta) * g.abs()))
 
