@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An AdamW step of a mixed-precision model, ours and PyTorch's, alternated: FP16 gradients of a scaled loss, FP32 master weights
+"""An AdamW step of a mixed-precision model, ours and PyTorch's, alternated: FP16 gradients of a scaled loss, FP32 weights
 and moments, clipping by the norm of all gradients, an FP16 copy of the weights, on the CPU.
 
     PYTHON bench/pytorch.py PARTNER [--log2-size N] [--tensors K]… [--rounds N] [--json FILE]

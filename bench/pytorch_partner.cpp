@@ -38,7 +38,7 @@ void run(const bench::settings& with, const char* gradients_file) {
   auto* max_norm = reinterpret_cast<float*>(scalar.data);
   *max_norm = 1.0f;
 
-  std::cout << "ready" << std::endl;
+  std::cout << "ready" << '\n' << std::flush;
   for (std::string word; std::cin >> word;) {
     if (word == "step") {
       const auto start = std::chrono::steady_clock::now();
@@ -46,7 +46,8 @@ void run(const bench::settings& with, const char* gradients_file) {
       scaler.step(optimizer, max_norm);
       scaler.update();
       on.wait();
-      std::cout << std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() << std::endl;
+      std::cout << std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() << '\n'
+                << std::flush;
     } else if (std::string path; word == "weights" && std::cin >> path) {
       std::ofstream out(path, std::ios::binary);
       for (std::size_t i = 0; i < optimizer.size(); ++i) {
@@ -55,7 +56,7 @@ void run(const bench::settings& with, const char* gradients_file) {
                   static_cast<std::streamsize>(values.size() * sizeof(float)));
       }
       out.close();
-      std::cout << (out.good() ? "written" : "failed") << std::endl;
+      std::cout << (out.good() ? "written" : "failed") << '\n' << std::flush;
     } else {
       throw invalid_argument("pytorch_partner: unknown request " + word);
     }
