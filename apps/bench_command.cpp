@@ -15,6 +15,7 @@
 #include "apps/commands.hpp"
 #include "apps/write_file.hpp"
 #include "bench/bench.hpp"
+#include "bench/costs.hpp"
 #include "bench/start_up.hpp"
 
 namespace syclamp::program {
@@ -62,6 +63,15 @@ json json_of(const bench::result& row) {
           {"verified", row.verified}};
 }
 
+json json_of(const bench::cost_row& row, const bench::cost& found) {
+  return {{"name", row.name},
+          {"compares", row.compares},
+          {"seconds", found.seconds},
+          {"reference_seconds", found.reference_seconds},
+          {"ratio", found.seconds / found.reference_seconds},
+          {"verified", found.verified}};
+}
+
 std::string csv_of(const json& results) {
   std::string text;
   for (const auto& row : results) {
@@ -90,6 +100,27 @@ void let_openmp_threads_sleep() {
   execv("/proc/self/exe", argv.data());
 }
 
+bool is_asked_for(const options& asked, std::string_view name) {
+  return asked.ops.empty() || std::ranges::find(asked.ops, name) != asked.ops.end();
+}
+
+json run_costs(const options& asked, const engine& on, const bench::settings& with, bool& all_verified) {
+  json costs = json::array();
+  for (const auto& row : bench::costs()) {
+    if (!is_asked_for(asked, row.name)) continue;
+    const auto found = row.measure(on, with);
+    if (!found) continue;
+    if (costs.empty()) fmt::print("\n{:<18} {:>12} {:>12} {:>6}\n", "cost", "us", "reference us", "ratio");
+    fmt::print("{:<18} {:>12.1f} {:>12.1f} {:>6.3f}{}\n", row.name, 1e6 * found->seconds,
+               1e6 * found->reference_seconds, found->seconds / found->reference_seconds,
+               found->verified ? "" : "  WRONG RESULT");
+    std::fflush(stdout);
+    costs.push_back(json_of(row, *found));
+    all_verified &= found->verified;
+  }
+  return costs;
+}
+
 void run(const options& asked) {
   if (asked.first_operation) return bench::first_operation();
   let_openmp_threads_sleep();
@@ -104,7 +135,7 @@ void run(const options& asked) {
   json results = json::array();
   bool all_verified = true;
   for (const auto& [name, operation] : bench::operations()) {
-    if (!asked.ops.empty() && std::ranges::find(asked.ops, name) == asked.ops.end()) continue;
+    if (!is_asked_for(asked, name)) continue;
     for (const element_type type : gradient_types) {
       const bench::result row = operation(on, type, with);
       fmt::print("{:<18} {:<9} {:>12} {:>8} {:>8.2f} {:>8.2f} {:>9.2f} {:>6.3f} {:>8}{}\n", row.op, row.grad_type,
@@ -115,8 +146,10 @@ void run(const options& asked) {
       all_verified &= row.verified;
     }
   }
+  const json costs = run_costs(asked, on, with, all_verified);
   if (!asked.json_file.empty())
-    write_file(asked.json_file, json{{"context", context_of(on, start_up)}, {"results", results}}.dump(2) + "\n");
+    write_file(asked.json_file,
+               json{{"context", context_of(on, start_up)}, {"results", results}, {"costs", costs}}.dump(2) + "\n");
   if (!asked.csv_file.empty()) write_file(asked.csv_file, csv_of(results));
   if (!all_verified) throw std::runtime_error("an operation gave a wrong result");
 }
@@ -129,6 +162,11 @@ void add_bench_command(CLI::App& program) {
   auto asked = std::make_shared<options>();
   std::vector<std::string> names;
   for (const auto& [name, operation] : bench::operations()) names.push_back(name);
+  std::string described;
+  for (const auto& row : bench::costs()) {
+    names.push_back(row.name);
+    described += fmt::format("\n  {:<18} {}", row.name, row.compares);
+  }
   command->add_option("--log2-size", asked->log2_size, "Elements over all tensors, as a power of two")
       ->check(CLI::Range(10, 34))
       ->capture_default_str();
@@ -143,7 +181,9 @@ void add_bench_command(CLI::App& program) {
   command->footer(
       "GB/s counts the bytes that an operation must move. The reference is a native loop (AVX2 and OpenMP on x86) "
       "that\n"
-      "moves as many; ratio is the one over the other. The first figures tell how long a new process takes to start.");
+      "moves as many; ratio is the one over the other. The first figures tell how long a new process takes to start.\n"
+      "Costs are times over other times (in JSON: `costs`), FP16 gradients, medians:" +
+      described);
   command->callback([asked] { run(*asked); });
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,6 +24,8 @@ timing summary(std::vector<double> times) {
 }
 
 }  // namespace
+
+double median(std::vector<double> numbers) { return summary(std::move(numbers)).median; }
 
 comparison alternate(int repetitions, const std::function<void()>& ours, const std::function<void()>& reference) {
   constexpr int warm_up = 2;

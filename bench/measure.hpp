@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace syclamp::bench {
 
@@ -15,6 +16,9 @@ struct comparison {
   timing ours;
   timing reference;
 };
+
+/// Of an odd number of numbers, at least one.
+double median(std::vector<double> numbers);
 
 /// Calls both in turn, so that whatever else the machine does meets both alike. Each must return when it is done.
 comparison alternate(int repetitions, const std::function<void()>& ours, const std::function<void()>& reference);

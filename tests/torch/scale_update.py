@@ -8,7 +8,8 @@ import struct
 import subprocess
 import sys
 import tempfile
-import warnings
+
+from real_torch import import_torch
 
 STEPS = 10_000
 SMALLEST = 2.0**-126
@@ -78,13 +79,9 @@ def difference(trace, before, after, got):
 
 
 def main(program):
-    warnings.filterwarnings("ignore", message=".*NumPy")
-    try:
-        import torch
-    except ImportError as reason:
-        print(f"skipped: this Python has no PyTorch ({reason}); tests/torch/README.md says how to install it")
+    torch = import_torch()
+    if torch is None:
         return 77
-    print("PyTorch", torch.__version__)
     rng = random.Random(20)
     wrong = 0
     for name, init, growth, backoff, interval, share in SETTINGS:

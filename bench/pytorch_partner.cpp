@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our side of pytorch.py: AdamW with clipping on FP16 gradients, a step at a time, on request.
+//
+//     pytorch_partner ELEMENTS TENSORS GRADIENTS     GRADIENTS: a file of raw FP16, already scaled by 1024
+//
+// Requests are words on standard input: `step`, answered by its seconds; `weights FILE`, which writes the FP32 weights
+// there. They begin at 1.
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "bench/data.hpp"
+
+namespace {
+
+using namespace syclamp;
+
+void run(const bench::settings& with, const char* gradients_file) {
+  const engine on;
+  const std::size_t bytes = with.elements * sizeof(std::uint16_t);
+  const bench::buffer gradient(on, bytes), model(on, bytes), scalar(on, sizeof(float));
+  std::ifstream file(gradients_file, std::ios::binary);
+  if (!file.read(reinterpret_cast<char*>(gradient.data), static_cast<std::streamsize>(bytes)))
+    throw invalid_argument(std::string("pytorch_partner: cannot read the gradients from ") + gradients_file);
+  auto* weights = reinterpret_cast<std::uint16_t*>(model.data);
+  for (std::uint64_t i = 0; i < with.elements; ++i) weights[i] = 0x3c00;
+  std::vector<parameter> parameters;
+  const auto from = bench::cut(gradient.data, element_type::float16, with);
+  const auto to = bench::cut(model.data, element_type::float16, with);
+  for (std::size_t i = 0; i < from.size(); ++i)
+    parameters.push_back({.gradient = from[i].elements, .model = to[i].elements});
+  fused_optimizer optimizer(on, parameters, adamw{});
+  loss_scaler scaler(on, {.init = 1024});
+  scaler.prepare(optimizer.gradients());
+  auto* max_norm = reinterpret_cast<float*>(scalar.data);
+  *max_norm = 1.0f;
+
+  std::cout << "ready" << '\n' << std::flush;
+  for (std::string word; std::cin >> word;) {
+    if (word == "step") {
+      const auto start = std::chrono::steady_clock::now();
+      scaler.scaled_by_caller();
+      scaler.step(optimizer, max_norm);
+      scaler.update();
+      on.wait();
+      std::cout << std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() << '\n'
+                << std::flush;
+    } else if (std::string path; word == "weights" && std::cin >> path) {
+      std::ofstream out(path, std::ios::binary);
+      for (std::size_t i = 0; i < optimizer.size(); ++i) {
+        const auto values = optimizer.weights(i);
+        out.write(reinterpret_cast<const char*>(values.data()),
+                  static_cast<std::streamsize>(values.size() * sizeof(float)));
+      }
+      out.close();
+      std::cout << (out.good() ? "written" : "failed") << '\n' << std::flush;
+    } else {
+      throw invalid_argument("pytorch_partner: unknown request " + word);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) try {
+  if (count != 4) {
+    std::cerr << "usage: pytorch_partner ELEMENTS TENSORS GRADIENTS\n";
+    return 2;
+  }
+  run({.elements = std::stoull(words[1]), .tensors = std::stoull(words[2])}, words[3]);
+  return 0;
+} catch (const std::exception& error) {
+  std::cerr << error.what() << '\n';
+  return 1;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs cases that optimizers.py describes: a loss scaler and an optimizer, driven by gradients from a pipe.
+//
+//     optimizer_driver --defaults     the settings of every optimizer, as JSON
+//     optimizer_driver                cases from standard input, answers on standard output
+//
+// A case is a line of JSON
+//     {"optimizer": "adamw", "settings": {…}, "type": "float16", "sizes": [5, 1000], "max_norm": 1.0 or null,
+//      "init": 1024, "interval": 20, "report": "..r"}
+// and then raw bytes: the weights in FP32, then, for each character of "report", all gradients of a step, scaled. The
+// answer to a step whose character is "r" is: the scale that comes next (FP32), the number of applied steps (64 bits),
+// all weights (FP32), all moments (FP32, one after the other), and the model's copy if gradients have 16 bits.
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "syclamp/syclamp.hpp"
+
+namespace syclamp {
+
+// The names of PyTorch's arguments are those of our members: these lists are checked by optimizers.py, not by hand.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(sgd, lr, momentum, dampening, weight_decay, nesterov, maximize)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(adam, lr, betas, eps, weight_decay, amsgrad, maximize)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(adamw, lr, betas, eps, weight_decay, amsgrad, maximize)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(adagrad, lr, lr_decay, weight_decay, initial_accumulator_value, eps,
+                                                maximize)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(rmsprop, lr, alpha, eps, weight_decay, momentum, centered, maximize)
+
+}  // namespace syclamp
+
+namespace {
+
+using namespace syclamp;
+using nlohmann::json;
+
+template <typename Action>
+void for_each_optimizer(Action action) {
+  action("SGD", sgd{});
+  action("Adam", adam{});
+  action("AdamW", adamw{});
+  action("Adagrad", adagrad{});
+  action("RMSprop", rmsprop{});
+}
+
+optimizer_settings settings_of(const json& asked) {
+  optimizer_settings found;
+  bool is_known = false;
+  for_each_optimizer([&]<typename Settings>(const char* name, Settings) {
+    if (asked.at("optimizer") != name) return;
+    found = asked.at("settings").get<Settings>();
+    is_known = true;
+  });
+  if (!is_known) throw invalid_argument("optimizer_driver: no optimizer " + asked.at("optimizer").dump());
+  return found;
+}
+
+element_type type_named(const std::string& name) {
+  for (const element_type type : gradient_types)
+    if (name == name_of(type)) return type;
+  throw invalid_argument("optimizer_driver: no gradients of type " + name);
+}
+
+/// Memory that host and device share, gone at the end.
+class shared_memory {
+ public:
+  shared_memory(const engine& on, std::size_t bytes)
+      : queue_(on.queue()), data_(sycl::aligned_alloc_shared<char>(64, bytes, queue_)), bytes_(bytes) {
+    if (data_ == nullptr) throw out_of_memory_error("optimizer_driver: no memory");
+  }
+  ~shared_memory() { sycl::free(data_, queue_); }
+  shared_memory(const shared_memory&) = delete;
+  shared_memory& operator=(const shared_memory&) = delete;
+
+  char* data() const { return data_; }
+  void read() {
+    if (!std::cin.read(data_, static_cast<std::streamsize>(bytes_)))
+      throw invalid_argument("optimizer_driver: the input ends in the middle of a case");
+  }
+  void write() const { std::cout.write(data_, static_cast<std::streamsize>(bytes_)); }
+
+ private:
+  sycl::queue queue_;
+  char* data_;
+  std::size_t bytes_;
+};
+
+template <typename Value>
+void write(const Value& value) {
+  std::cout.write(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+class training {
+ public:
+  training(const engine& on, const json& asked)
+      : on_(on),
+        type_(type_named(asked.at("type").get<std::string>())),
+        sizes_(asked.at("sizes").get<std::vector<std::uint64_t>>()),
+        total_(0),
+        weights_(on, total() * sizeof(float)),
+        gradients_(on, total_ * size_of(type_)),
+        model_(on, total_ * size_of(type_)),
+        max_norm_(on, sizeof(float)),
+        optimizer_((weights_.read(), on), parameters(), settings_of(asked)),
+        scaler_(on, policy_of(asked)),
+        clips_(!asked.at("max_norm").is_null()) {
+    if (clips_) *limit() = asked.at("max_norm").get<float>();
+  }
+
+  void step() {
+    gradients_.read();
+    scaler_.scaled_by_caller();
+    scaler_.step(optimizer_, clips_ ? limit() : nullptr);
+    scaler_.update();
+    on_.wait();
+  }
+
+  void report() const {
+    write(scaler_.current_scale());
+    write(optimizer_.steps());
+    weights_.write();
+    for (std::uint32_t k = 0; k < optimizer_.states(); ++k)
+      for (std::size_t i = 0; i < optimizer_.size(); ++i) {
+        const array_view moment = optimizer_.state(i, k);
+        std::vector<float> values(moment.count());
+        on_.queue().memcpy(values.data(), moment.data(), values.size() * sizeof(float)).wait();
+        std::cout.write(reinterpret_cast<const char*>(values.data()),
+                        static_cast<std::streamsize>(values.size() * sizeof(float)));
+      }
+    if (type_ != element_type::float32) model_.write();
+    std::cout.flush();
+  }
+
+ private:
+  std::uint64_t total() {
+    for (const auto size : sizes_) total_ += size;
+    return total_;
+  }
+
+  float* limit() const { return reinterpret_cast<float*>(max_norm_.data()); }
+
+  static scaling_policy policy_of(const json& asked) {
+    scaling_policy policy = preset("pytorch");
+    policy.init = asked.at("init");
+    policy.interval = asked.at("interval");
+    return policy;
+  }
+
+  std::vector<parameter> parameters() const {
+    std::vector<parameter> all;
+    std::uint64_t place = 0;
+    for (const auto size : sizes_) {
+      parameter one{.gradient = {gradients_.data() + place * size_of(type_), size, type_},
+                    .master = {weights_.data() + place * sizeof(float), size, element_type::float32}};
+      if (type_ != element_type::float32) one.model = {model_.data() + place * size_of(type_), size, type_};
+      all.push_back(one);
+      place += size;
+    }
+    return all;
+  }
+
+  engine on_;
+  element_type type_;
+  std::vector<std::uint64_t> sizes_;
+  std::uint64_t total_;
+  shared_memory weights_, gradients_, model_, max_norm_;
+  fused_optimizer optimizer_;
+  loss_scaler scaler_;
+  bool clips_;
+};
+
+int run() {
+  const engine on;
+  for (std::string line; std::getline(std::cin, line);) {
+    const json asked = json::parse(line);
+    training one(on, asked);
+    for (const char letter : asked.at("report").get<std::string>()) {
+      one.step();
+      if (letter == 'r') one.report();
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) try {
+  std::ios::sync_with_stdio(false);
+  if (count == 2 && std::string_view(words[1]) == "--defaults") {
+    json all;
+    for_each_optimizer([&](const char* name, const auto& settings) { all[name] = settings; });
+    std::cout << all << '\n';
+    return 0;
+  }
+  return run();
+} catch (const std::exception& error) {
+  std::cerr << error.what() << '\n';
+  return 1;
+}
