@@ -26,33 +26,29 @@ struct signum_kernel {
   }
 };
 
-/// Submits it. With a SYCL compiler it is a kernel; a plain C++ compiler makes none, so there it is a task of the host,
-/// which runs when its turn in the queue comes: nobody waits in either case.
-template <typename Kernel>
-sycl::event for_each_element(sycl::queue& queue, std::size_t count, const Kernel& kernel) {
+/// Submits it: a kernel if a SYCL compiler builds this, else a task of the host. Nobody waits in either case.
+sycl::event for_each_element(sycl::queue& queue, std::size_t count, const signum_kernel& kernel) {
 #if defined(SYCL_LANGUAGE_VERSION) || defined(__ACPP__)
   return queue.parallel_for(sycl::range<1>(count), kernel);
 #else
-  return queue.submit([&](sycl::handler& handler) {
-    handler.host_task([=] {
-      for (std::size_t i = 0; i < count; ++i) kernel(i);
-    });
-  });
+  const auto all = [=] {
+    for (std::size_t i = 0; i < count; ++i) kernel(i);
+  };
+  return queue.submit([&](sycl::handler& handler) { handler.host_task(all); });
 #endif
 }
 
-/// Memory that host and device share. (Training code would rather use memory of the device.)
-template <typename T>
+template <typename T>  // in memory that host and device share
 using shared = std::vector<T, sycl::usm_allocator<T, sycl::usm::alloc::shared>>;
 
 class signum final : public syclamp::optimizer {
  public:
   /// Of one tensor; with several, `apply` submits a kernel for each.
   signum(const syclamp::engine& on, const shared<sycl::half>& gradients, shared<sycl::half>& model, float lr)
-      : list_(on, {{{gradients.data(), gradients.size()}, "weights"}}),
+      : momentum(model.size(), 0.0f, on.queue()),
+        weights(model.begin(), model.end(), on.queue()),
+        list_(on, {{{gradients.data(), gradients.size()}, "weights"}}),
         verdict_(1, {}, on.queue()),
-        momentum_(model.size(), 0.0f, on.queue()),
-        weights_(model.begin(), model.end(), on.queue()),
         model_(model.data()),
         lr_(lr) {}
 
@@ -62,18 +58,15 @@ class signum final : public syclamp::optimizer {
     sycl::queue& queue = list_.on().queue();
     queue.copy(inputs.verdicts, verdict_.data(), 1);  // for tasks of the host; a kernel can read it where it is
     const auto* gradients = static_cast<const sycl::half*>(inputs.gradients[0].data());
-    return for_each_element(queue, weights_.size(),
-                            signum_kernel{verdict_.data(), gradients, momentum_.data(), weights_.data(), model_, lr_});
+    return for_each_element(queue, weights.size(),
+                            signum_kernel{verdict_.data(), gradients, momentum.data(), weights.data(), model_, lr_});
   }
 
-  void set_lr(float lr) { lr_ = lr; }
-  const shared<float>& weights() const { return weights_; }
-  const shared<float>& momentum() const { return momentum_; }
+  shared<float> momentum, weights;
 
  private:
   syclamp::tensor_list list_;
   shared<syclamp::step_verdict> verdict_;
-  shared<float> momentum_, weights_;
   sycl::half* model_;
   float lr_;
 };
@@ -81,7 +74,6 @@ class signum final : public syclamp::optimizer {
 int main() try {
   const syclamp::engine engine;
   sycl::queue& queue = engine.queue();
-
   // A linear model, y = x · truth, in FP16.
   constexpr std::size_t rows = 256, features = 16, steps = 400;
   std::mt19937 random(1);
@@ -95,7 +87,6 @@ int main() try {
     x[i] = normal(random);
     y[i / features] += static_cast<float>(x[i]) * truth[i % features];
   }
-
   signum optimizer(engine, gradients, model, 0.02f);
   syclamp::loss_scaler scaler(engine, {.init = 1024});
   const syclamp::matrix_view in(x.data(), rows, features), w(model.data(), 1, features), dy(out.data(), rows, 1);
@@ -108,25 +99,22 @@ int main() try {
     scaler.update();
   };
   for (std::size_t step = 0; step < steps; ++step) {
-    if (step == 3 * steps / 4) optimizer.set_lr(0.002f);
     train();
     if (step % 20 == 19) engine.wait();  // nothing else waits; but long queues of tasks of the host are slow
   }
 
   // One more step, with a sample that makes the gradients overflow.
-  engine.wait();
-  const shared<float> weights = optimizer.weights(), momentum = optimizer.momentum();
+  const shared<float> weights = optimizer.weights, momentum = optimizer.momentum;
   y[7] = 1e6f;
   train();
   const syclamp::step_record last = scaler.outcome();  // waits
-  const bool untouched = weights == optimizer.weights() && momentum == optimizer.momentum();
-
+  const bool untouched = weights == optimizer.weights && momentum == optimizer.momentum;
   float worst = 0.0f;
   for (std::size_t i = 0; i < features; ++i) worst = std::max(worst, std::abs(weights[i] - truth[i]));
   std::cout << last.applied << " steps applied; largest error of a weight " << worst
             << "\nthen: " << syclamp::name_of(last.outcome) << ", which "
             << (untouched ? "left weights and momentum as they were" : "CHANGED SOMETHING") << '\n';
-  return last.applied == steps && worst < 0.01f && last.skipped == 1 && untouched ? 0 : 1;
+  return last.applied == steps && worst < 0.05f && last.skipped == 1 && untouched ? 0 : 1;
 } catch (const syclamp::error& problem) {
   std::cerr << problem.what() << '\n';
   return 1;
