@@ -102,7 +102,6 @@ int main() try {
     train();
     if (step % 20 == 19) engine.wait();  // nothing else waits; but long queues of tasks of the host are slow
   }
-
   // One more step, with a sample that makes the gradients overflow.
   const shared<float> weights = optimizer.weights, momentum = optimizer.momentum;
   y[7] = 1e6f;
