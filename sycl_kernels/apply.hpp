@@ -76,8 +76,6 @@ struct apply_list {
   }
 
  private:
-  using floats = pack<float, Lanes>;
-
   static constexpr bool reads_gradients() {
     if constexpr (requires { Rule::reads_gradients; }) return Rule::reads_gradients;
     return true;
@@ -94,19 +92,36 @@ struct apply_list {
     const any_gradient gradient{piece.address(), piece.type()};
     const tensor_noise noise{memory.stochastic != 0, random_stream(memory.seed, group.applied, piece.tensor())};
     const bool aligned = is_aligned<Rule::states, Lanes>(gradient, slot);
-    with_storage<Rule::states>(
-        gradient, slot, noise, [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
-          for_each_pack<Lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
-            floats state[Rule::states + 1], g = 0;
-            floats w = weights.template load<Lanes>(place);
-            states.template load<Lanes>(place, state);
-            if constexpr (reads_gradients()) g = verdict.gradient(from.template load<Lanes>(place));
-            rule(g, w, state);
-            const auto bits = random.template at<Lanes>(place);
-            if constexpr (writes_states()) states.template store<Lanes>(place, state, bits);
-            weights.template store<Lanes>(place, w, bits);
+    const auto each = [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
+      return [=, &rule, &verdict](auto place) __attribute__((always_inline)) {
+        constexpr unsigned lanes = decltype(place)::lanes;
+        pack<float, lanes> state[Rule::states + 1], g = 0;
+        pack<float, lanes> w = weights.template load<lanes>(place);
+        states.template load<lanes>(place, state);
+        if constexpr (reads_gradients()) g = verdict.gradient(from.template load<lanes>(place));
+        rule(g, w, state);
+        const auto bits = random.template at<lanes>(place);
+        if constexpr (writes_states()) states.template store<lanes>(place, state, bits);
+        weights.template store<lanes>(place, w, bits);
+      };
+    };
+    const auto any = each(gradient, any_weights(slot), any_states<Rule::states>{slot}, noise);
+    if constexpr (GroupSize == 1) {
+      const bool is_done =
+          with_known_storage<Rule::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
+            for_each_pack<Lanes, GroupSize>(item, piece, false, each(known...));
           });
-        });
+      if (!is_done) for_each_pack<Lanes, GroupSize>(item, piece, false, any);
+    } else {
+      if (aligned) {
+        const bool is_done =
+            with_known_storage<Rule::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
+              for_each_streamed_pack<Lanes, GroupSize>(item, piece, each(known...));
+            });
+        if (!is_done) for_each_half_pack<Lanes, GroupSize>(item, piece, any);
+      }
+      for_each_other_element<Lanes, GroupSize>(item, piece, aligned, any);
+    }
   }
 };
 

@@ -16,6 +16,7 @@ namespace syclamp::kernels {
 /// `Lanes` elements of a tensor, of which the first is number `first`.
 template <unsigned Lanes, bool Aligned>
 struct whole_pack {
+  static constexpr unsigned lanes = Lanes;
   std::uint64_t first;
 
   template <typename T>
@@ -28,9 +29,36 @@ struct whole_pack {
   }
 };
 
+/// The same in arrays that are aligned to packs and of which addresses are kept from pack to pack; `begin` is the first
+/// pack that this work-item takes of a piece.
+template <unsigned Lanes>
+struct streamed_pack {
+  static constexpr unsigned lanes = Lanes;
+  std::uint64_t begin, first;
+
+  template <typename T>
+  pack<T, Lanes> read(const T* array) const {
+    return *at<const pack<T, Lanes>>(array);
+  }
+  template <typename T>
+  void write(T* array, pack<T, Lanes> value) const {
+    *at<pack<T, Lanes>>(array) = value;
+  }
+
+ private:
+  /// The mask changes no bit. It keeps compilers from taking the sum apart, which they do to share a part of it among
+  /// arrays: each array then has two addresses in registers of a GPU, one of them from its load to its store.
+  template <typename Pack, typename T>
+  [[gnu::always_inline]] Pack* at(T* array) const {
+    const std::uint64_t start = reinterpret_cast<std::uint64_t>(array + begin) & ~std::uint64_t{sizeof(Pack) - 1};
+    return reinterpret_cast<Pack*>(start + (first - begin) * sizeof(T));
+  }
+};
+
 /// The last elements of a piece, fewer than a pack has lanes.
 template <unsigned Lanes>
 struct part_of_pack {
+  static constexpr unsigned lanes = Lanes;
   std::uint64_t first;
   std::uint32_t count;
 
@@ -41,6 +69,22 @@ struct part_of_pack {
   template <typename T>
   void write(T* array, pack<T, Lanes> value) const {
     store_tail<Lanes>(array + first, count, value);
+  }
+};
+
+/// One element. It travels as a pack of two, because OpenCL has no vectors of one; nobody asks for the other lane, so
+/// that compilers leave out what is done with it.
+struct single_element {
+  static constexpr unsigned lanes = 2;
+  std::uint64_t first;
+
+  template <typename T>
+  pack<T, 2> read(const T* array) const {
+    return {array[first], T(0)};
+  }
+  template <typename T>
+  void write(T* array, pack<T, 2> value) const {
+    array[first] = value[0];
   }
 };
 
@@ -133,6 +177,57 @@ template <unsigned Lanes, unsigned GroupSize, typename Action>
       action(whole_pack<Lanes, false>{begin + std::uint64_t{i} * Lanes});
   }
   if (rest != 0 && first == packs % GroupSize) action(part_of_pack<Lanes>{begin + std::uint64_t{packs} * Lanes, rest});
+}
+
+// The same in parts, for kernels with so many arrays that a GPU's registers would not do for all of it at once. (Loops
+// are not unrolled: a pack is as much as there is room for.)
+
+/// The whole packs of a piece, aligned, of arrays that are the same for all of them.
+template <unsigned Lanes, unsigned GroupSize, typename Action>
+[[gnu::always_inline]] inline void for_each_streamed_pack(const work_item& item, const segment& piece, Action action) {
+  const std::uint32_t packs = piece.count() / Lanes, mine = first_pack<GroupSize, Lanes>(item, piece);
+  const std::uint64_t begin = piece.first_element() + mine * Lanes;
+#pragma nounroll
+  for (std::uint32_t i = 0; i + mine < packs; i += GroupSize)
+    action(streamed_pack<Lanes>{begin, begin + std::uint64_t{i} * Lanes});
+}
+
+/// The same in halves, of any arrays.
+template <unsigned Lanes, unsigned GroupSize, typename Action>
+[[gnu::always_inline]] inline void for_each_half_pack(const work_item& item, const segment& piece, Action action) {
+  constexpr unsigned half = Lanes / 2;
+  const std::uint32_t halves = piece.count() / Lanes * 2;
+  const std::uint64_t begin = piece.first_element();
+#pragma nounroll
+  for (std::uint32_t i = first_pack<GroupSize, half>(item, piece); i < halves; i += GroupSize)
+    action(whole_pack<half, true>{begin + std::uint64_t{i} * half});
+}
+
+/// What they leave, or, if the piece is not aligned, all of it: element by element, neighbouring work-items
+/// neighbouring ones.
+template <unsigned Lanes, unsigned GroupSize, typename Action>
+[[gnu::always_inline]] inline void for_each_other_element(const work_item& item, const segment& piece, bool aligned,
+                                                          Action action) {
+  const std::uint64_t begin = piece.first_element();
+#pragma nounroll
+  for (std::uint32_t i = (aligned ? piece.count() / Lanes * Lanes : 0) + item.id; i < piece.count(); i += GroupSize)
+    action(single_element{begin + i});
+}
+
+/// The same, but each work-item takes its packs, lane after lane: `action(place, lane)`, and `end()` after each pack.
+template <unsigned Lanes, unsigned GroupSize, typename Action, typename End>
+[[gnu::always_inline]] inline void for_each_other_lane(const work_item& item, const segment& piece, bool aligned,
+                                                       Action action, End end) {
+  const std::uint64_t begin = piece.first_element();
+  const std::uint32_t whole = piece.count() / Lanes, packs = (piece.count() + Lanes - 1) / Lanes;
+  const std::uint32_t mine = first_pack<GroupSize, Lanes>(item, piece);
+#pragma nounroll
+  for (std::uint32_t i = !aligned ? mine : whole % GroupSize == mine ? whole : packs; i < packs; i += GroupSize) {
+#pragma nounroll
+    for (std::uint32_t lane = 0; lane < Lanes && i * Lanes + lane < piece.count(); ++lane)
+      action(single_element{begin + i * Lanes + lane}, lane);
+    end();
+  }
 }
 
 }  // namespace syclamp::kernels

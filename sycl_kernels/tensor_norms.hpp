@@ -8,6 +8,8 @@
 // order: blocks of packs, lanes, work-items, pieces.
 #pragma once
 
+#include <type_traits>
+
 #include "apply.hpp"
 #include "findings.hpp"
 
@@ -15,27 +17,35 @@ namespace syclamp::kernels {
 
 inline piece_norms merge(piece_norms a, const piece_norms& b) { return {a.weights + b.weights, a.updates + b.updates}; }
 
-/// Two sums of squares, lane by lane, of so many packs as one work-item takes of a piece. If those are no more than a
-/// block there is one sum for each, which saves registers.
+/// Two sums of squares of so many packs as one work-item takes of a piece: lane by lane, in blocks; or, if it takes no
+/// more than a block, as on GPUs, of the lanes at once, which saves registers.
 template <unsigned Lanes, unsigned GroupSize>
 class square_sums {
  public:
   [[gnu::always_inline]] void add(pack<float, Lanes> a, pack<float, Lanes> b) {
-    block_a_ = __builtin_elementwise_fma(a, a, block_a_);
-    block_b_ = __builtin_elementwise_fma(b, b, block_b_);
-    if constexpr (has_blocks)
+    if constexpr (has_blocks) {
+      block_a_ = __builtin_elementwise_fma(a, a, block_a_);
+      block_b_ = __builtin_elementwise_fma(b, b, block_b_);
       if (++packs_ % block == 0) end_block();
+    } else {
+      a_ += sum_lanes<float, Lanes>(a * a);
+      b_ += sum_lanes<float, Lanes>(b * b);
+    }
   }
 
   [[gnu::always_inline]] piece_norms total() {
-    if constexpr (has_blocks) end_block();
-    if constexpr (!has_blocks) return {sum_lanes<float, Lanes>(block_a_), sum_lanes<float, Lanes>(block_b_)};
-    return {sum_lanes<float, Lanes>(a_), sum_lanes<float, Lanes>(b_)};
+    if constexpr (has_blocks) {
+      end_block();
+      return {sum_lanes<float, Lanes>(a_), sum_lanes<float, Lanes>(b_)};
+    } else {
+      return {a_, b_};
+    }
   }
 
  private:
   static constexpr bool has_blocks = chunk_elements / Lanes / GroupSize > 64;
   static constexpr std::uint32_t block = 64;  // the error of a sum grows with the terms that enter one accumulator
+  using sum = std::conditional_t<has_blocks, pack<float, Lanes>, float>;
 
   [[gnu::always_inline]] void end_block() {
     a_ += block_a_;
@@ -43,7 +53,7 @@ class square_sums {
     block_a_ = block_b_ = 0;
   }
 
-  pack<float, Lanes> a_ = 0, b_ = 0, block_a_ = 0, block_b_ = 0;
+  sum a_ = 0, b_ = 0, block_a_ = 0, block_b_ = 0;
   std::uint32_t packs_ = 0;
 };
 
@@ -83,20 +93,56 @@ struct prepare_list {
     const tensor_noise noise{memory.stochastic != 0, random_stream(memory.seed, group.applied, piece.tensor())};
     const bool aligned = is_aligned<Part::states, Lanes>(gradient, slot);
     square_sums<Lanes, GroupSize> sums;
-    with_storage<Part::states>(
-        gradient, slot, noise, [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
-          for_each_pack<Lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
-            floats state[Part::states + 1], w = 0;
-            if constexpr (Part::states > 0) {
-              w = weights.template load<Lanes>(place);
-              states.template load<Lanes>(place, state);
-            }
-            const floats update = part(verdict.gradient(from.template load<Lanes>(place)), w, state);
-            sums.add(w, update);
-            if constexpr (Part::states > 0)
-              states.template store<Lanes>(place, state, random.template at<Lanes>(place));
+    const auto each = [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
+      return [=, &part, &verdict](auto place, auto add) __attribute__((always_inline)) {
+        constexpr unsigned lanes = decltype(place)::lanes;
+        pack<float, lanes> state[Part::states + 1], w = 0;
+        if constexpr (Part::states > 0) {
+          w = weights.template load<lanes>(place);
+          states.template load<lanes>(place, state);
+        }
+        const auto update = part(verdict.gradient(from.template load<lanes>(place)), w, state);
+        add(w, update);
+        if constexpr (Part::states > 0) states.template store<lanes>(place, state, random.template at<lanes>(place));
+      };
+    };
+    const auto any = each(gradient, any_weights(slot), any_states<Part::states>{slot}, noise);
+    const auto add = [&](floats w, floats update) __attribute__((always_inline)) { sums.add(w, update); };
+    if constexpr (GroupSize == 1) {
+      const bool is_done =
+          with_known_storage<Part::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
+            const auto one = each(known...);
+            for_each_pack<Lanes, GroupSize>(item, piece, false,
+                                            [&](auto place) __attribute__((always_inline)) { one(place, add); });
           });
+      if (!is_done)
+        for_each_pack<Lanes, GroupSize>(item, piece, false,
+                                        [&](auto place) __attribute__((always_inline)) { any(place, add); });
+    } else {
+      bool is_done = false;
+      if (aligned)
+        is_done = with_known_storage<Part::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
+          const auto one = each(known...);
+          for_each_streamed_pack<Lanes, GroupSize>(item, piece,
+                                                   [&](auto place) __attribute__((always_inline)) { one(place, add); });
         });
+      floats weights = 0, updates = 0;  // as if they were packs, so that the sums do not depend on alignment
+      for_each_other_lane<Lanes, GroupSize>(
+          item, piece, is_done,
+          [&](auto place, std::uint32_t lane) __attribute__((always_inline)) {
+            any(place, [&](auto w, auto update) __attribute__((always_inline)) {
+#pragma unroll
+              for (std::uint32_t i = 0; i < Lanes; ++i) {
+                weights[i] = i == lane ? w[0] : weights[i];
+                updates[i] = i == lane ? update[0] : updates[i];
+              }
+            });
+          },
+          [&]() __attribute__((always_inline)) {
+            add(weights, updates);
+            weights = updates = 0;
+          });
+    }
     return sums.total();
   }
 };

@@ -240,16 +240,17 @@ struct any_gradient {
   }
 };
 
-/// Calls `action(gradient, weights, states, noise)` with types that are known for the ways in which training is done,
-/// and with any types for the others: code for all of them would take many seconds to compile.
+/// Calls `action(gradient, weights, states, noise)` with types that are known for the ways in which training is done;
+/// false if this is none of them. Code for all ways would take many seconds to compile.
 template <unsigned States, typename Action>
-[[gnu::always_inline]] inline void with_storage(const any_gradient& in, const parameter_slot& slot,
-                                                const tensor_noise& noise, Action action) {
+[[gnu::always_inline]] inline bool with_known_storage(const any_gradient& in, const parameter_slot& slot,
+                                                      Action action) {
   const auto is = [&](element_type type, weight_storage storage) { return in.type == type && slot.storage == storage; };
   const auto typed = [&]<typename Gradient, typename Weights>(Gradient,
                                                               Weights weights) __attribute__((always_inline)) {
     action(typed_stream<Gradient>{in.address}, weights, float32_states<States>(slot), no_noise{});
   };
+  bool is_known = true;
   if (is(element_type::float16, weight_storage::master_and_half)) {
     typed(half_format{}, copied_weights<half_format>(slot));
   } else if (is(element_type::bfloat16, weight_storage::master_and_brain)) {
@@ -259,8 +260,9 @@ template <unsigned States, typename Action>
   } else if (is(element_type::bfloat16, weight_storage::split) && slot.state_type == element_type::float32) {
     typed(brain_format{}, split_weights(slot));
   } else {
-    action(in, any_weights(slot), any_states<States>{slot}, noise);
+    is_known = false;
   }
+  return is_known;
 }
 
 }  // namespace syclamp::kernels
