@@ -110,7 +110,9 @@ void check_goes_on(const optimizer_case& one, const storage_case& storage, const
   syclamp::save_checkpoint(file, whole.parts(), "half");
   CHECK(whole.read() == at_half);  // saving changes nothing
 
-  resumable_training second(way.to, one.settings, storage, way.cut_after, {}, -3.0);
+  storage_case another_seed = storage;
+  ++another_seed.options.seed;
+  resumable_training second(way.to, one.settings, another_seed, way.cut_after, {}, -3.0);
   set_otherwise(second);
   REQUIRE_FALSE(second.read() == at_half);
   CHECK(syclamp::load_checkpoint(file, second.parts()) == "half");
@@ -279,4 +281,23 @@ TEST_CASE("checkpoint: hyper-parameters that a kernel has changed are saved; sou
   CHECK(a.read().steps == b.read().steps);
   const training_content one = a.read(), two = b.read();
   CHECK(std::equal(one.weights.begin() + 3000, one.weights.end(), two.weights.begin() + 3000));
+}
+
+TEST_CASE("checkpoint: weights that lie exactly between two BF16 come back from remainders as they were") {
+  const temporary_folder folder;
+  const std::vector<std::uint32_t> ties = {0x3f808000, 0xbf818000, 0x00008000, 0x3f807fff, 0x3f808001, 0x7f7f8000};
+  std::vector<float> weights;
+  for (const std::uint32_t bits : ties) weights.push_back(std::bit_cast<float>(bits));
+  const device_buffer<float> gradients(here().queue(), std::vector<float>(ties.size())), full(here().queue(), weights);
+  const device_buffer<std::uint16_t> halves(here().queue(), std::vector<std::uint16_t>(ties.size()));
+  syclamp::fused_optimizer first(
+      here(), {{.gradient = {gradients.data(), ties.size()}, .model = {full.data(), ties.size()}}}, syclamp::sgd{});
+  syclamp::fused_optimizer second(
+      here(),
+      {{.gradient = {gradients.data(), ties.size()}, .model = {halves.data(), ties.size(), element_type::bfloat16}}},
+      syclamp::sgd{}, {.remainders = true});
+  syclamp::save_checkpoint(folder.path() / "file", {{&first}});
+  syclamp::load_checkpoint(folder.path() / "file", {{&second}});
+  CHECK(second.weights(0) == weights);
+  CHECK(halves.read() == std::vector<std::uint16_t>{0x3f81, 0xbf82, 0x0001, 0x3f80, 0x3f81, 0x7f80});
 }
