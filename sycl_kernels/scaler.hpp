@@ -127,18 +127,27 @@ inline void judge_list(const inspection* seen, const ballot* votes, scaler_memor
   if ((how & judged_as_mean) != 0) memory->micro_batches = 0;
 }
 
-/// A record for the host to see, while it may be looking: the number is there only if all the rest is.
+/// Stores a number for the host to see, in halves: not every device has 64-bit atomics. The lower half comes first.
+inline void publish(std::uint64_t* to, std::uint64_t number) {
+  auto* halves = reinterpret_cast<std::uint32_t*>(to);
+  __scoped_atomic_store_n(&halves[0], static_cast<std::uint32_t>(number), __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+  __scoped_atomic_store_n(&halves[1], static_cast<std::uint32_t>(number >> 32), __ATOMIC_RELEASE,
+                          __MEMORY_SCOPE_SYSTEM);
+}
+
+/// A record for the host to see, while it may be looking: the number is there only if all the rest is. (Half of a
+/// number is never larger than the newest one, and the check sum does not go with it.)
 inline void publish(ledger_slot* slot, std::uint64_t number, const step_record& record) {
   const auto* from = reinterpret_cast<const std::uint32_t*>(&record);
   auto* to = reinterpret_cast<std::uint32_t*>(&slot->record);
   std::uint64_t check = first_check(number);
-  __scoped_atomic_store_n(&slot->number, std::uint64_t{0}, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+  publish(&slot->number, 0);
   for (std::uint32_t i = 0; i < record_words; ++i) {
     __scoped_atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
     check = mixed(check, from[i]);
   }
-  __scoped_atomic_store_n(&slot->check, check, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
-  __scoped_atomic_store_n(&slot->number, number, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+  publish(&slot->check, check);
+  publish(&slot->number, number);
 }
 
 /// What is written into the ledger: the movement of the scale goes by what was seen (`shown`), the outcome by what was
