@@ -90,6 +90,7 @@ struct loss_scaler::state_type {
         upload(on) {
     if (options.consensus) ballots = allocate_on_device<kernels::ballot>(on.queue(), options.scales);
     on.kernels().prepare(launch::inspect_and_judge);
+    on.kernels().prepare(launch::inspect_step);
     on.kernels().prepare(launch::convert_list);
     restart(scaler_snapshot::fresh(policy, options.scales));
   }
@@ -196,13 +197,24 @@ struct loss_scaler::state_type {
     return options.scales == 1 ? list.look.device_result() : list.look.device_groups();
   }
 
-  /// The one kernel that both adds up an inspection and judges it.
+  /// The one kernel that both adds up what was found in chunks and judges it.
   sycl::event add_up_and_judge(known_list& list, const float* max_norm, std::uint32_t how) {
     const auto& inside = inspector_access::of(list.look);
     const auto& table = inside.list.prepared();
     return on.kernels().submit(on.queue(), launch::inspect_and_judge, 1, inside.findings.get(), table.starts,
                                table.tensors, inside.result.get(), memory.get(), states.get(), drafts.get(), max_norm,
                                how, list.index, list.verdicts.get());
+  }
+
+  /// Inspects and judges, in one kernel if there is anything to be seen.
+  sycl::event inspect_step(known_list& list, const float* max_norm, std::uint32_t how) {
+    const auto& inside = inspector_access::of(list.look);
+    const auto& table = inside.list.prepared();
+    const auto groups = on.kernels().groups_for(launch::inspect_step, table.chunks);
+    if (groups == 0) return add_up_and_judge(list, max_norm, how);
+    return on.kernels().submit(on.queue(), launch::inspect_step, groups, table.addresses, table.starts, table.kinds,
+                               table.tensors, inside.findings.get(), inside.result.get(), memory.get(), states.get(),
+                               drafts.get(), max_norm, how, list.index, list.verdicts.get());
   }
 
   /// Lets all ranks, if there are several, know what this one has found.
@@ -238,8 +250,7 @@ struct loss_scaler::state_type {
   void inspect_and_judge(known_list& list, const float* max_norm, std::uint32_t how) {
     is_judged = true;
     if (is_simple()) {
-      inspector_access::of(list.look).look_at_chunks();
-      add_up_and_judge(list, max_norm, how | together());
+      inspect_step(list, max_norm, how | together());
     } else {
       inspect(list, scale());
       judge(list, max_norm, how | together());

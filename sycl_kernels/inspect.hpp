@@ -201,8 +201,12 @@ struct inspect_chunks {
 
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct inspect_total {
+  /// Not all work-items of a large group add up: local memory for all of them would keep other groups from running
+  /// where this is the end of a kernel that reads everything (inspect_step.hpp).
+  static constexpr unsigned adders = GroupSize < 128 ? GroupSize : 128;
+
   struct shared {
-    totals all[GroupSize];
+    totals all[adders];
   };
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_findings* findings,
@@ -210,13 +214,14 @@ struct inspect_total {
                                          inspection* result, std::uint32_t* sticky) {
     const std::uint32_t chunks = chunks_of(starts[tensors]);
     totals mine;
-    for (std::uint32_t chunk = item.id; chunk < chunks; chunk += GroupSize) {
+    for (std::uint32_t chunk = item.id < adders ? item.id : chunks; chunk < chunks; chunk += adders) {
       totals one = total_of(findings[chunk]);
       if (findings[chunk].first_bad != no_bad_element)
         one.seen.first_bad = std::uint64_t{chunk} * chunk_elements + findings[chunk].first_bad;  // among all tensors
       mine = merge(mine, one);
     }
-    totals all = reduce_over_group<GroupSize>(item, local.all, mine);
+    if (item.id < adders) local.all[item.id] = mine;
+    totals all = reduce_over_group<adders>(item, local.all);
     if (item.id != 0) return;
     if (all.seen.first_bad != no_element) {
       all.seen.first_bad_tensor = tensor_at(starts, tensors, all.seen.first_bad);

@@ -19,7 +19,7 @@ struct scaler_memory {
   std::uint32_t user_findings;   ///< not 0: the caller wants the step to be skipped
   std::uint32_t joint_findings;  ///< of optimizers that step together
   std::uint32_t micro_batches;   ///< added to the sums of an accumulation window so far
-  std::uint32_t unused;
+  std::uint32_t tickets;         ///< of work-groups that are done with a kernel; 0 between kernels
 };
 
 /// What is known of a step before it is closed; one a scale.

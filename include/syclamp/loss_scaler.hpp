@@ -48,8 +48,9 @@ struct scaler_options {
 /// A step is: `scale`, your backward pass, optionally `unscale`, `step`, `update`. None of them waits, allocates or
 /// reads anything back (a list of gradients that is seen for the first time allocates once; `prepare` does it before),
 /// so the whole sequence can be recorded into a SYCL graph. Calls in a wrong order are refused with an exception that
-/// says what to call. From the first kernel of `step` to the last of `update` there are four kernels for one optimizer,
-/// however many tensors it has: two that inspect and decide, the optimizer's, and one that moves the scale.
+/// says what to call. From the first kernel of `step` to the last of `update` there are three kernels for one
+/// optimizer, however many tensors it has: one that inspects and decides, the optimizer's, and one that moves the
+/// scale.
 ///
 /// A scaler is a handle: copies share everything. It is for one thread at a time, except for the ledger. It keeps every
 /// list of gradients that it has seen: make lists once, and change their addresses.

@@ -77,6 +77,11 @@ inline constexpr operation<const kernels::chunk_findings*, starts, tensors, insp
                            scale_state*, kernels::step_draft*, scalar, std::uint32_t, std::uint32_t, step_verdict*>
     inspect_and_judge{"inspect_and_judge", "scaler", &profile::inspect};
 
+inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*, inspection*,
+                           kernels::scaler_memory*, scale_state*, kernels::step_draft*, scalar, std::uint32_t,
+                           std::uint32_t, step_verdict*>
+    inspect_step{"inspect_step", "inspect_step", &profile::inspect};
+
 inline constexpr operation<const inspection*, const kernels::ballot*, kernels::scaler_memory*, scale_state*,
                            kernels::step_draft*, std::uint32_t, scalar, std::uint32_t, std::uint32_t, step_verdict*>
     judge_gradients{"judge_gradients", "scaler", &profile::convert};
@@ -193,7 +198,7 @@ inline constexpr operation<const float*, std::uint32_t, float, float*> mean_of_r
 inline constexpr const operation_base* operations[] = {
     &inspect_chunks,  &inspect_total, &unscale_chunks,   &inspect_pieces,    &inspect_tensors,   &inspect_groups,
     &count_exponents, &convert_list,  &clear_list,       &cast_list,         &clip_coefficients, &clamp_list,
-    &update_scales,   &fake_quantize, &straight_through, &inspect_and_judge, &judge_gradients,   &report_jointly, &refuse_jointly,
+    &update_scales,   &fake_quantize, &straight_through, &inspect_and_judge, &inspect_step, &judge_gradients, &report_jointly, &refuse_jointly,
     &fill_ballots,    &update_scale,  &resume_scaling,   &guard_value,       &self_test,
     &sgd_step, &momentum_step, &adam_step, &amsgrad_step, &lion_step, &adagrad_step,
     &rmsprop_step, &rmsprop_momentum_step, &rmsprop_centered_step, &rmsprop_centered_momentum_step,

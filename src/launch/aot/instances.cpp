@@ -17,6 +17,7 @@
 #include "sycl_kernels/gemm_joint_brain.hpp"
 #include "sycl_kernels/gemm_joint_half.hpp"
 #include "sycl_kernels/inspect.hpp"
+#include "sycl_kernels/inspect_step.hpp"
 #include "sycl_kernels/inspect_tensors.hpp"
 #include "sycl_kernels/layer_norm.hpp"
 #include "sycl_kernels/losses.hpp"
@@ -84,6 +85,7 @@ table instances_of_profile() {
   add<P, kernels::fake_quantize>(all, fake_quantize, walk<fake_quantize.walk>{});
   add<P, kernels::straight_through>(all, straight_through, walk<straight_through.walk>{});
   add<P, kernels::inspect_and_judge>(all, inspect_and_judge, walk<inspect_and_judge.walk>{});
+  add<P, kernels::inspect_step>(all, inspect_step, walk<inspect_step.walk>{});
   add<P, kernels::judge_gradients>(all, judge_gradients, walk<judge_gradients.walk>{});
   add<P, kernels::report_jointly>(all, report_jointly, walk<report_jointly.walk>{});
   add<P, kernels::refuse_jointly>(all, refuse_jointly, walk<refuse_jointly.walk>{});
