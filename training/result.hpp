@@ -54,7 +54,7 @@ struct step_times {
 
 /// One run.
 struct run_result {
-  std::string name, precision, scaling;
+  std::string name = {}, precision = {}, scaling = {};
   std::uint64_t steps = 0;
   double seconds = 0.0;
   std::vector<loss_point> losses = {};  ///< of each step
@@ -85,7 +85,7 @@ struct run_result {
 struct task_result {
   std::string task;
   std::uint64_t seed = 0, epochs = 0, steps = 0, batch = 0, parameters = 0;
-  std::string device, profile, gemm;
+  std::string device = {}, profile = {}, gemm = {};
   bool interrupted = false;
   std::vector<run_result> runs = {};
 };
