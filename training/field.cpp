@@ -92,7 +92,7 @@ task field_task(std::uint64_t batch) {
              .epochs = 40,
              .shuffles_rows = false,
              .optimizer = {.lr = 1e-2, .weight_decay = 0.0},
-             .schedule = {.kind = lr_schedule::shape::decay, .gamma = 0.5f, .warm_up = 10, .steps = 50}};
+             .schedule = {.kind = lr_schedule::shape::decay, .gamma = 0.5f, .warm_up = 10, .steps = 80}};
   if (batch != 0) field.batch = batch;
   constexpr std::uint64_t most = 1u << 16;
   if (field.batch > most) throw invalid_argument(fmt::format("train: a batch of {} is more than {}", batch, most));
