@@ -32,8 +32,14 @@ enum parameter_index : std::uint8_t {
 struct range {
   double low, high;
 };
-constexpr std::array<range, parameter_count> ranges{
-    {{-1.0, -0.6}, {0.2, 0.8}, {0.2, 0.8}, {2.0, 4.0}, {0.0, 1.0}, {0.5, 1.5}, {0.0, 1.0}, {0.0, std::numbers::pi}}};
+constexpr std::array<range, parameter_count> ranges{{{-1.0, -0.5},
+                                                     {0.25, 0.75},
+                                                     {0.25, 0.75},
+                                                     {2.0, 3.0},
+                                                     {0.0, 2.0},
+                                                     {0.5, 1.5},
+                                                     {0.0, 1.0},
+                                                     {0.0, std::numbers::pi}}};
 
 /// exp(-damping · t) · cos(k · (r - speed · t) + phase), with r from the source to each point of the unit cube.
 void compute_wave(const std::array<double, parameter_count>& of, float* field) {
@@ -73,15 +79,6 @@ samples make_samples(std::uint64_t first, std::uint64_t count) {
   return made;
 }
 
-/// Numbers of variance 1 are what a model can begin with.
-void normalise(samples& training, samples& held_out) {
-  double sum = 0.0;
-  for (const float one : training.targets) sum += static_cast<double>(one) * static_cast<double>(one);
-  const auto factor = static_cast<float>(std::sqrt(static_cast<double>(training.targets.size()) / sum));
-  for (samples* each : {&training, &held_out})
-    for (float& one : each->targets) one *= factor;
-}
-
 }  // namespace
 
 task field_task(std::uint64_t batch) {
@@ -89,17 +86,16 @@ task field_task(std::uint64_t batch) {
              // The wave has no mean that an output's bias would have to learn.
              .model = {.widths = {parameter_count, 64, 64, points}, .output_has_bias = false},
              .batch = 4096,
-             .epochs = 40,
+             .epochs = 70,
              .shuffles_rows = false,
              .optimizer = {.lr = 1e-2, .weight_decay = 0.0},
-             .schedule = {.kind = lr_schedule::shape::decay, .gamma = 0.5f, .warm_up = 10, .steps = 80}};
+             .schedule = {.kind = lr_schedule::shape::decay, .gamma = 0.5f, .warm_up = 10, .steps = 60}};
   if (batch != 0) field.batch = batch;
   constexpr std::uint64_t most = 1u << 16;
   if (field.batch > most) throw invalid_argument(fmt::format("train: a batch of {} is more than {}", batch, most));
   const std::uint64_t count = field.batch * batches;
   field.training = make_samples(0, count);
   field.held_out = make_samples(count, (field.batch + 3) / 4);
-  normalise(field.training, field.held_out);
   return field;
 }
 

@@ -17,15 +17,7 @@ model::model(const engine& on, const mlp_shape& shape, const precision_policy& f
   }
   std::uint64_t widest = 0;
   for (std::size_t i = 1; i < count; ++i) widest = std::max(widest, shape.widths[i]);
-  input_gradient_ = device_array(on_, rows * widest, formats_.accumulate);
-  if (gradient_type(formats_) == formats_.accumulate) return;
-  std::vector<tensor> sums, gradients;
-  for (const layer& one : layers_) {
-    sums.push_back({.elements = one.gradient_sums.view()});
-    gradients.push_back({.elements = one.weight_gradient.view()});
-  }
-  gradient_sums_.emplace(on_, sums);
-  weight_gradients_.emplace(on_, gradients);
+  input_gradient_ = device_array(on_, rows * widest, gradient_type(formats_));
 }
 
 model::layer model::make_layer(const std::string& name, std::uint64_t inputs, std::uint64_t outputs, bool is_last,
@@ -39,8 +31,6 @@ model::layer model::make_layer(const std::string& name, std::uint64_t inputs, st
   made.master = device_array(on_, weights, element_type::float32);
   made.weight = is_copied ? device_array(on_, weights, compute) : made.master;
   made.weight_gradient = device_array(on_, weights, gradient);
-  made.gradient_sums =
-      gradient == formats_.accumulate ? made.weight_gradient : device_array(on_, weights, formats_.accumulate);
 
   // Uniform, with the variance 2 / (inputs + outputs) of Glorot and Bengio (2010).
   const double limit = std::sqrt(6.0 / static_cast<double>(inputs + outputs));
@@ -111,7 +101,7 @@ sycl::event model::backward(const matrix_view& x, const matrix_view& dy) {
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const layer& one = layers_[i];
     const matrix_view input = i == 0 ? x : layers_[i - 1].activated.matrix(rows, one.inputs);
-    linear_gradients wanted{.weight = one.gradient_sums.matrix(one.outputs, one.inputs),
+    linear_gradients wanted{.weight = one.weight_gradient.matrix(one.outputs, one.inputs),
                             .bias = one.bias_gradient.view()};
     if (i != 0) wanted.x = input_gradient_.matrix(rows, one.inputs);
     last = linear_backward(on_, input, weight_of(one), gradient, wanted);
@@ -120,7 +110,7 @@ sycl::event model::backward(const matrix_view& x, const matrix_view& dy) {
     gradient = below.sums_gradient.matrix(rows, below.outputs);
     activate_backward(on_, below.sums.matrix(rows, below.outputs), *wanted.x, gradient, between_, below.bias.view());
   }
-  return gradient_sums_ ? cast(*gradient_sums_, *weight_gradients_) : last;
+  return last;
 }
 
 }  // namespace syclamp::training

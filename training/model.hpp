@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +43,6 @@ class model {
     std::uint64_t inputs = 0, outputs = 0;
     device_array master, weight, bias_master, bias;  ///< FP32, and the copy; of FP32 both are one
     device_array weight_gradient, bias_gradient;
-    device_array gradient_sums;  ///< sums of products that the weight's gradient is rounded from; of FP32 they are it
     device_array sums;           ///< W · x, before the bias
     device_array activated;      ///< f(W · x + b); the last layer has none
     device_array sums_gradient;  ///< with respect to `sums`; the last layer has none
@@ -62,7 +60,6 @@ class model {
   std::vector<layer> layers_;
   std::vector<parameter> parameters_;
   device_array input_gradient_;  ///< of a layer, before it has gone through the activation below it
-  std::optional<tensor_list> gradient_sums_, weight_gradients_;  ///< of all layers, if they are not the same
 };
 
 }  // namespace syclamp::training
