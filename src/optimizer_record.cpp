@@ -59,7 +59,7 @@ bool is_copied(const kernels::parameter_slot& slot) { return slot.model != 0 && 
 std::uint64_t optimizer_record::bytes() const {
   std::uint64_t sum = 0;
   for (const group_record& group : groups)
-    sum += group.elements * (sizeof(float) * (has_copies ? 2 : 1) + states * size_of(moments)) +
+    sum += group.elements * (sizeof(float) * (has_copies ? 2 : 1) + std::uint64_t{states} * size_of(moments)) +
            group.sizes.size() * sizeof(float);
   return sum;
 }
