@@ -7,10 +7,20 @@
 #include <string>
 #include <string_view>
 
+#include "syclamp/hyper_parameters.hpp"
 #include "syclamp/policy_names.hpp"
 #include "syclamp/step_record.hpp"
 
 namespace syclamp {
+
+constexpr const char* name_of(lr_schedule::shape kind) {
+  switch (kind) {
+    case lr_schedule::shape::constant: return "constant";
+    case lr_schedule::shape::cosine: return "cosine";
+    case lr_schedule::shape::decay: return "decay";
+  }
+  return "";
+}
 
 /// Calls `see(value)` for each value of an enumeration that counts from 0. The first one past the last is called what
 /// every impossible value is called.

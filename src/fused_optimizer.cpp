@@ -9,6 +9,7 @@
 #include "device_memory.hpp"
 #include "launch/kernel_library.hpp"
 #include "list_checks.hpp"
+#include "optimizer_parts.hpp"
 #include "optimizer_rules.hpp"
 #include "skewed_arena.hpp"
 #include "syclamp/error.hpp"
@@ -451,6 +452,19 @@ std::vector<float> fused_optimizer::weights(std::size_t parameter) const {
   for (std::uint64_t i = 0; i < count; ++i)
     values[i] = std::bit_cast<float>((static_cast<std::uint32_t>(upper[i]) - (lower[i] >> 15)) << 16 | lower[i]);
   return values;
+}
+
+optimizer_parts optimizer_access::of(const fused_optimizer& one) {
+  auto& own = *one.state_;
+  return {own.on,
+          own.rule,
+          own.storage,
+          own.parameters,
+          own.slots,
+          own.host_groups,
+          own.device_groups.get(),
+          own.memory.get(),
+          own.of_tensors.get()};
 }
 
 }  // namespace syclamp

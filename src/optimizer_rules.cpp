@@ -119,7 +119,8 @@ optimizer_rule describe(const lamb& by) {
 optimizer_rule describe(const novograd& by) {
   const checker is{"novograd"};
   return {
-      "novograd", &launch::novograd_step, 1, with_betas(is, by), {}, &launch::novograd_pieces, &launch::novograd_norms};
+      "novograd", &launch::novograd_step, 1, with_betas(is, by), {}, &launch::novograd_pieces, &launch::novograd_norms,
+      true};
 }
 
 }  // namespace

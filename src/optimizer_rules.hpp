@@ -22,6 +22,7 @@ struct optimizer_rule {
   // If it depends on norms of each tensor, what comes before the step.
   const launch::prepare_operation* pieces = nullptr;
   const launch::norms_operation* norms = nullptr;
+  bool has_tensor_moments = false;  ///< one number a tensor outlives the step
 };
 
 /// \throws invalid_argument that names the setting, its value and the remedy

@@ -5,19 +5,15 @@
 #include "syclamp/scaler_snapshot.hpp"
 
 #include <bit>
-#include <cmath>
-#include <limits>
-#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "checksum.hpp"
-#include "enum_names.hpp"
 #include "json_reader.hpp"
 #include "scale_numbers.hpp"
 #include "snapshot_check.hpp"
-#include "state_fields.hpp"
+#include "state_codec.hpp"
 #include "syclamp/error.hpp"
 #include "whole_file.hpp"
 
@@ -30,125 +26,20 @@ constexpr const char* name_key = "first_bad_name";
 constexpr std::string_view magic = "\x89syclamp";  // no text begins like this
 constexpr std::size_t longest_file = std::size_t{1} << 30;
 
-// --- Values ----------------------------------------------------------------------------------------------------------
+using state_codec::decode_fields;
+using state_codec::decode_integer;
+using state_codec::encode;
+using state_codec::encode_fields;
+using state_codec::refuse_unknown;
 
-template <typename Struct>
-json encode_fields(const Struct& from);
+/// How messages call a part of it.
+std::string in_state(std::string_view path) { return fmt::format("state of a scaler: {}", path); }
 
-/// Inf and NaN as texts: JSON has no numbers for them.
-template <typename Real>
-json encode_real(Real value) {
-  const char* sign = std::signbit(value) ? "-" : "";
-  if (std::isnan(value)) return fmt::format("{}nan", sign);
-  if (std::isinf(value)) return fmt::format("{}inf", sign);
-  return value;
+[[noreturn]] void refuse(std::string_view path, const json& value, std::string_view must) {
+  state_codec::refuse(in_state(path), value, must);
 }
 
-template <typename Value>
-json encode(const Value& value) {
-  if constexpr (std::is_enum_v<Value>) {
-    return name_of(value);
-  } else if constexpr (std::is_floating_point_v<Value>) {
-    return encode_real(value);
-  } else if constexpr (std::is_class_v<Value>) {
-    return encode_fields(value);
-  } else {
-    return value;
-  }
-}
-
-template <typename Struct>
-json encode_fields(const Struct& from) {
-  json to = json::object();
-  for_each_field<Struct>([&](const auto& one) {
-    const auto& value = from.*one.member;
-    to[one.name] = is_none(one, value) ? json() : encode(value);
-  });
-  return to;
-}
-
-[[noreturn]] void refuse(const std::string& path, const json& value, std::string_view must) {
-  throw invalid_argument(fmt::format("state of a scaler: {} is {}; it must be {}", path, shown(value), must));
-}
-
-[[noreturn]] void refuse(const std::string& path, std::string_view why) {
-  throw invalid_argument(fmt::format("state of a scaler: {} {}", path, why));
-}
-
-template <typename Struct>
-void decode_fields(const json& from, Struct& to, const std::string& path);
-
-template <typename Integer>
-void decode_integer(const json& from, Integer& to, const std::string& path) {
-  using limits = std::numeric_limits<Integer>;
-  const bool fits = from.is_number_unsigned()  ? std::in_range<Integer>(from.get<std::uint64_t>())
-                    : from.is_number_integer() ? std::in_range<Integer>(from.get<std::int64_t>())
-                                               : false;
-  if (!fits) refuse(path, from, fmt::format("an integer from {} to {}", limits::min(), limits::max()));
-  to = from.get<Integer>();
-}
-
-template <typename Real>
-void decode_real(const json& from, Real& to, const std::string& path) {
-  using limits = std::numeric_limits<Real>;
-  if (from.is_string())
-    for (const Real special : {limits::infinity(), -limits::infinity(), limits::quiet_NaN(), -limits::quiet_NaN()})
-      if (from == encode_real(special)) {
-        to = special;
-        return;
-      }
-  const double value = from.is_number() ? from.get<double>() : std::numeric_limits<double>::infinity();
-  if (!(std::abs(value) <= limits::max()))
-    refuse(path, from, fmt::format("a number of at most {}, or \"inf\", \"-inf\" or \"nan\"", limits::max()));
-  to = static_cast<Real>(value);
-}
-
-template <typename Enum>
-void decode_enum(const json& from, Enum& to, const std::string& path) {
-  const auto value = from.is_string() ? value_named<Enum>(from.get_ref<const std::string&>()) : std::nullopt;
-  if (!value) refuse(path, from, "one of " + names_of<Enum>());
-  to = *value;
-}
-
-template <typename Value>
-void decode(const json& from, Value& to, const std::string& path) {
-  if constexpr (std::is_same_v<Value, bool>) {
-    if (!from.is_boolean()) refuse(path, from, "true or false");
-    to = from.get<bool>();
-  } else if constexpr (std::is_enum_v<Value>) {
-    decode_enum(from, to, path);
-  } else if constexpr (std::is_floating_point_v<Value>) {
-    decode_real(from, to, path);
-  } else if constexpr (std::is_class_v<Value>) {
-    decode_fields(from, to, path);
-  } else {
-    decode_integer(from, to, path);
-  }
-}
-
-/// Every key is known, that is: as many are there as were found.
-template <typename IsKnown>
-void refuse_unknown(const json& from, const std::string& path, IsKnown is_known) {
-  for (const auto& [key, value] : from.items())
-    if (!is_known(key)) refuse(path, fmt::format("has a field {} that is not known; remove it", shown(key)));
-}
-
-template <typename Struct>
-void decode_fields(const json& from, Struct& to, const std::string& path) {
-  if (!from.is_object()) refuse(path, from, "an object");
-  for_each_field<Struct>([&](const auto& one) {
-    const auto found = from.find(one.name);
-    if (found == from.end()) refuse(path, fmt::format("has no field {}; was it cut out?", one.name));
-    if (!found->is_null() || !set_none(one, to.*one.member))
-      decode(*found, to.*one.member, fmt::format("{}.{}", path, one.name));
-  });
-  if (from.size() == field_count<Struct>) return;
-  refuse_unknown(from, path, [](const std::string& key) {
-    bool is_known = false;
-    for_each_field<Struct>([&](const auto& one) { is_known = is_known || key == one.name; });
-    return is_known;
-  });
-}
+[[noreturn]] void refuse(std::string_view path, std::string_view why) { state_codec::refuse(in_state(path), why); }
 
 json encode_entry(const ledger_entry& entry) {
   json to = encode_fields(entry.record);
@@ -164,7 +55,7 @@ ledger_entry decode_entry(json from, const std::string& path) {
   if (!name->is_string()) refuse(path + "." + name_key, *name, "a text");
   entry.first_bad_name = std::move(name->get_ref<std::string&>());
   from.erase(name);
-  decode_fields(from, entry.record, path);
+  decode_fields(from, entry.record, in_state(path));
   return entry;
 }
 
@@ -244,18 +135,14 @@ json encode_head(const scaler_snapshot& snapshot) {
 
 void check_version(const json& version) {
   std::uint32_t number = 0;
-  decode_integer(version, number, "version");
+  decode_integer(version, number, in_state("version"));
   if (number > newest_version)
     refuse("version", fmt::format("is {}, of a newer syclamp; this one reads up to {}: use the newer one", number,
                                   newest_version));
   if (number == 0) refuse("version", version, "at least 1");
 }
 
-const json& member_of(const json& from, const char* key) {
-  const auto found = from.find(key);
-  if (found == from.end()) refuse("it", fmt::format("has no field {}; was it cut out?", key));
-  return *found;
-}
+const json& member_of(const json& from, const char* key) { return state_codec::member_of(from, key, in_state("it")); }
 
 const json& array_of(const json& from, const char* key) {
   const json& array = member_of(from, key);
@@ -268,14 +155,14 @@ scaler_snapshot decode_head(const json& from) {
   if (!from.is_object() || !from.contains("format") || from["format"] != format_name)
     refuse("it", fmt::format("is something else: there is no \"format\": \"{}\"", format_name));
   check_version(member_of(from, "version"));
-  refuse_unknown(from, "it", [](const std::string& key) {
+  refuse_unknown(from, in_state("it"), [](const std::string& key) {
     return key == "format" || key == "version" || key == "policy" || key == "scales" || key == "ledger";
   });
   scaler_snapshot snapshot;
-  decode_fields(member_of(from, "policy"), snapshot.policy, "policy");
+  decode_fields(member_of(from, "policy"), snapshot.policy, in_state("policy"));
   for (const json& state : array_of(from, "scales")) {
     const std::string path = fmt::format("scales[{}]", snapshot.scales.size());
-    decode_fields(state, snapshot.scales.emplace_back(), path);
+    decode_fields(state, snapshot.scales.emplace_back(), in_state(path));
   }
   for (const json& stranger : array_of(from, "ledger")) refuse("an entry of ledger", stranger, "an object");
   return snapshot;
@@ -314,6 +201,8 @@ Integer take_integer(std::string_view& from) {
   return value;
 }
 
+}  // namespace
+
 std::string to_binary(const scaler_snapshot& snapshot) {
   check(snapshot);
   json document = encode_head(snapshot);
@@ -330,6 +219,7 @@ std::string to_binary(const scaler_snapshot& snapshot) {
 }
 
 scaler_snapshot snapshot_from_binary(std::string_view bytes) {
+  if (!bytes.starts_with(magic)) refuse("it", "does not begin like one in binary");
   std::string_view rest = bytes.substr(magic.size());
   check_version(take_integer<std::uint32_t>(rest));
   const auto length = take_integer<std::uint64_t>(rest);
@@ -341,8 +231,6 @@ scaler_snapshot snapshot_from_binary(std::string_view bytes) {
     refuse("it", "is damaged: its checksum is wrong; use another copy");
   return decode_document(payload, read_cbor);
 }
-
-}  // namespace
 
 scaler_snapshot scaler_snapshot::fresh(const scaling_policy& policy, std::size_t scales) {
   validate(policy);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of everything that a scaler saves: the one list from which all formats are written and read. A new member
-// that is not added here does not compile.
+// The fields of everything that a scaler or an optimizer saves: the one list from which all formats are written and
+// read. A new member that is not added here does not compile.
 #pragma once
 
 #include <tuple>
 
 #include "member_count.hpp"
+#include "syclamp/hyper_parameters.hpp"
 #include "syclamp/scale_state.hpp"
 #include "syclamp/scaling_policy.hpp"
 #include "syclamp/step_record.hpp"
@@ -160,6 +161,43 @@ struct description<step_record> {
   static constexpr std::size_t unused = 1;
 };
 
+template <>
+struct description<decay_rate> {
+  static constexpr auto fields = std::tuple{
+      field{"value", &decay_rate::value},
+      field{"complement", &decay_rate::complement},
+      field{"logarithm", &decay_rate::logarithm},
+  };
+  static constexpr std::size_t unused = 0;
+};
+
+template <>
+struct description<hyper_parameters> {
+  static constexpr auto fields = std::tuple{
+      field{"lr", &hyper_parameters::lr},
+      field{"weight_decay", &hyper_parameters::weight_decay},
+      field{"eps", &hyper_parameters::eps},
+      field{"beta1", &hyper_parameters::beta1},
+      field{"beta2", &hyper_parameters::beta2},
+      field{"momentum", &hyper_parameters::momentum},
+      field{"lr_decay", &hyper_parameters::lr_decay},
+      field{"maximize", &hyper_parameters::maximize},
+      field{"decoupled", &hyper_parameters::decoupled},
+      field{"nesterov", &hyper_parameters::nesterov},
+  };
+  static constexpr std::size_t unused = 0;
+};
+
+template <>
+struct description<lr_schedule> {
+  static constexpr auto fields = std::tuple{
+      field{"kind", &lr_schedule::kind},     field{"gamma", &lr_schedule::gamma},
+      field{"lowest", &lr_schedule::lowest}, field{"warm_up", &lr_schedule::warm_up},
+      field{"steps", &lr_schedule::steps},
+  };
+  static constexpr std::size_t unused = 0;
+};
+
 template <typename Struct>
 inline constexpr std::size_t field_count = std::tuple_size_v<decltype(description<Struct>::fields)>;
 
@@ -169,6 +207,9 @@ inline constexpr bool is_complete = field_count<Struct> + description<Struct>::u
 static_assert(is_complete<scale_number>, "a member of scale_number is not saved: add it to its fields");
 static_assert(is_complete<scaling_policy>, "a member of scaling_policy is not saved: add it to its fields");
 static_assert(is_complete<scale_state>, "a member of scale_state is not saved: add it to its fields");
+static_assert(is_complete<decay_rate>, "a member of decay_rate is not saved: add it to its fields");
+static_assert(is_complete<hyper_parameters>, "a member of hyper_parameters is not saved: add it to its fields");
+static_assert(is_complete<lr_schedule>, "a member of lr_schedule is not saved: add it to its fields");
 static_assert(is_complete<step_record>, "a member of step_record is not saved: add it to its fields");
 
 /// Calls `see(field)` for each field, in order.

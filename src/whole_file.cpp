@@ -2,11 +2,13 @@
 #include "whole_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -61,19 +63,40 @@ descriptor opened(const fs::path& file, int flags) {
   return descriptor(uninterrupted([&] { return ::open(file.c_str(), flags | O_CLOEXEC, anybody); }));
 }
 
+/// Whether the file is ours alone. File systems that know no locks have none to take, and none to respect.
+bool is_locked(const descriptor& file) {
+  return uninterrupted([&] { return ::flock(file.number(), LOCK_EX | LOCK_NB); }) == 0 || errno != EWOULDBLOCK;
+}
+
+constexpr std::string_view temporary_prefix = ".syclamp-", temporary_suffix = ".new";
+
+/// Removes what processes that were killed have left. Who writes holds a lock, and where there are no locks nothing is
+/// removed. All of this may fail: it is only about room.
+void remove_leftovers(const fs::path& folder) {
+  std::error_code ignored;
+  for (fs::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(temporary_prefix) || !name.ends_with(temporary_suffix)) continue;
+    const descriptor file = opened(it->path(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+    struct stat found{};
+    if (!file.is_open() || ::fstat(file.number(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
+    if (uninterrupted([&] { return ::flock(file.number(), LOCK_EX | LOCK_NB); }) == 0) ::unlink(it->path().c_str());
+  }
+}
+
 /// A new file beside another one, which is removed unless it takes the other's place.
 class temporary_file {
  public:
   explicit temporary_file(const fs::path& target) : target_(target) {
     static std::atomic<unsigned> count = 0;
     do {  // a name that is taken belongs to another process, or to one that has died: try the next one
-      name_ = target.parent_path() / fmt::format(".syclamp-{}-{}.new", ::getpid(), count++);
+      name_ = target.parent_path() / fmt::format("{}{}-{}{}", temporary_prefix, ::getpid(), count++, temporary_suffix);
       file_ = opened(name_, O_WRONLY | O_CREAT | O_EXCL);
-    } while (!file_.is_open() && errno == EEXIST);
+    } while (file_.is_open() ? !is_kept() : errno == EEXIST);
     if (!file_.is_open()) fail("write", target);
   }
   ~temporary_file() {
-    if (!has_moved_) ::unlink(name_.c_str());
+    if (!has_moved_ && file_.is_open()) ::unlink(name_.c_str());
   }
   temporary_file(const temporary_file&) = delete;
   temporary_file& operator=(const temporary_file&) = delete;
@@ -90,17 +113,21 @@ class temporary_file {
     if (::fchmod(file_.number(), old.st_mode & 07777) != 0) fail("write", target_);
   }
 
-  /// The content has to be on the disk before the name is.
+  /// The content has to be on the disk before the name is. The lock is held until the name is gone.
   void replace_target() {
     if (uninterrupted([&] { return ::fsync(file_.number()); }) != 0) fail("write", target_);
-    if (!file_.close()) fail("write", target_);
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail("write", target_);
     has_moved_ = true;
   }
 
  private:
-  const fs::path& target_;
-  fs::path name_;
+  /// Between its making and its locking, somebody may have taken the file for a leftover.
+  bool is_kept() const {
+    struct stat made{};
+    return is_locked(file_) && ::fstat(file_.number(), &made) == 0 && made.st_nlink != 0;
+  }
+
+  fs::path target_, name_;
   descriptor file_{-1};
   bool has_moved_ = false;
 };
@@ -135,16 +162,67 @@ std::string read_whole_file(const fs::path& file, std::size_t longest) {
   }
 }
 
-void replace_file(const fs::path& file, std::string_view content) {
-  const fs::path target = behind_links(file);
+struct file_replacement::state {
+  explicit state(const fs::path& file) : target(behind_links(file)) {
+    exists = ::stat(target.c_str(), &old) == 0;
+    if (exists && !S_ISREG(old.st_mode)) fail("write", file, "it is not a file, but a folder, a device or a pipe");
+    remove_leftovers(target.parent_path());
+    fresh.emplace(target);
+  }
+
+  fs::path target;
   struct stat old{};
-  const bool exists = ::stat(target.c_str(), &old) == 0;
-  if (exists && !S_ISREG(old.st_mode)) fail("write", file, "it is not a file, but a folder, a device or a pipe");
-  temporary_file fresh(target);
-  fresh.write(content);
-  if (exists) fresh.take_permissions_of(old);
-  fresh.replace_target();
-  sync_folder(target.parent_path());
+  bool exists = false;
+  std::optional<temporary_file> fresh;
+};
+
+file_replacement::file_replacement(const fs::path& file) : state_(std::make_unique<state>(file)) {}
+file_replacement::~file_replacement() = default;
+
+void file_replacement::write(const void* data, std::size_t bytes) {
+  state_->fresh->write({static_cast<const char*>(data), bytes});
+}
+
+void file_replacement::commit() {
+  if (state_->exists) state_->fresh->take_permissions_of(state_->old);
+  state_->fresh->replace_target();
+  sync_folder(state_->target.parent_path());
+}
+
+void replace_file(const fs::path& file, std::string_view content) {
+  file_replacement fresh(file);
+  fresh.write(content.data(), content.size());
+  fresh.commit();
+}
+
+file_reader::file_reader(const fs::path& file)
+    : file_(file), descriptor_(uninterrupted([&] { return ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })) {
+  if (descriptor_ < 0) fail("read", file);
+  struct stat found{};
+  const bool is_known = ::fstat(descriptor_, &found) == 0;
+  if (is_known && S_ISREG(found.st_mode)) {
+    size_ = static_cast<std::uint64_t>(found.st_size);
+    return;
+  }
+  const int reason = errno;
+  ::close(descriptor_);
+  errno = reason;
+  if (!is_known) fail("read", file);
+  fail("read", file, "it is not a file, but a folder, a device or a pipe");
+}
+
+file_reader::~file_reader() { ::close(descriptor_); }
+
+void file_reader::read(std::uint64_t offset, void* data, std::size_t bytes) const {
+  auto* to = static_cast<char*>(data);
+  while (bytes != 0) {
+    const auto count = uninterrupted([&] { return ::pread(descriptor_, to, bytes, static_cast<off_t>(offset)); });
+    if (count < 0) fail("read", file_);
+    if (count == 0) fail("read", file_, "it is truncated");
+    to += count;
+    offset += static_cast<std::uint64_t>(count);
+    bytes -= static_cast<std::size_t>(count);
+  }
 }
 
 }  // namespace syclamp

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are read and written as a whole.
+// Files that are read and written as a whole: at once, or block by block if they are too large for that.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -16,5 +18,48 @@ std::string read_whole_file(const std::filesystem::path& file, std::size_t longe
 /// old or the new one is there, whole. Follows links; keeps the permissions of the old file.
 /// \throws error that names the file and the reason; the old file is as it was then
 void replace_file(const std::filesystem::path& file, std::string_view content);
+
+/// The same, block by block: nothing is replaced before `commit`, and nothing is left if that is not reached.
+///
+/// A process that is killed leaves its temporary file, `.syclamp-<process>-<number>.new`, beside the target. The next
+/// file that is replaced in the same folder, by whomever, removes all of them whose writers are gone. Writers lock
+/// theirs (flock), so those that are at work, also on other machines, are left in peace.
+class file_replacement {
+ public:
+  explicit file_replacement(const std::filesystem::path& file);
+  ~file_replacement();
+  file_replacement(const file_replacement&) = delete;
+  file_replacement& operator=(const file_replacement&) = delete;
+
+  void write(const void* data, std::size_t bytes);
+
+  /// Puts the content on the disk, then the name.
+  void commit();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+/// A file that is read block by block. It is the same one all the time, also if another takes its name.
+class file_reader {
+ public:
+  /// \throws error that names the file and the reason: also if it is no regular file, whose size is known
+  explicit file_reader(const std::filesystem::path& file);
+  ~file_reader();
+  file_reader(const file_reader&) = delete;
+  file_reader& operator=(const file_reader&) = delete;
+
+  std::uint64_t size() const { return size_; }
+
+  /// All of the `bytes` bytes from `offset` on.
+  /// \throws error if they are not there
+  void read(std::uint64_t offset, void* data, std::size_t bytes) const;
+
+ private:
+  std::filesystem::path file_;
+  int descriptor_;
+  std::uint64_t size_ = 0;
+};
 
 }  // namespace syclamp

@@ -188,6 +188,7 @@ class fused_optimizer final : public optimizer {
   const engine& on() const;
 
  private:
+  friend struct optimizer_access;  // the library's own operations
   struct state_type;
   std::unique_ptr<state_type> state_;
 };

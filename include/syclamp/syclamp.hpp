@@ -6,6 +6,7 @@
 #include <syclamp/activation.hpp>
 #include <syclamp/array_view.hpp>
 #include <syclamp/cast.hpp>
+#include <syclamp/checkpoint.hpp>
 #include <syclamp/clip_result.hpp>
 #include <syclamp/element_type.hpp>
 #include <syclamp/engine.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The snippets of docs/scaling.md that have to do with files. tests/lint/pages.py sees to it that they stand here.
+// The snippets of docs/scaling.md and docs/checkpoints.md that have to do with files. tests/lint/pages.py sees to it that they stand here.
 #include <fstream>
 
 #include <catch2/catch_test_macros.hpp>
@@ -59,4 +59,36 @@ TEST_CASE("page: the state of another framework") {
 
   CHECK(scaler.current_scale() == 1024.0f);
   CHECK(scaler.state().scales[0].clean_steps == 7);
+}
+
+TEST_CASE("page: checkpoints") {
+  const temporary_folder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const engine& engine = all_engines().front();
+  const device_buffer<float> g(engine.queue(), {1.0f, 2.0f}), w(engine.queue(), {3.0f, 4.0f});
+  const auto make = [&] {
+    return std::make_unique<fused_optimizer>(
+        engine, std::vector<parameter>{{.gradient = {g.data(), 2}, .model = {w.data(), 2}}}, sgd{.lr = 1});
+  };
+  {
+    const auto made = make();
+    fused_optimizer& optimizer = *made;
+    loss_scaler scaler(engine, {.init = 8});
+    const std::string notes = "epoch 7";
+    save_checkpoint("run.ckpt", {.optimizers = {&optimizer}, .scaler = &scaler}, notes);
+    optimizer.apply();
+    engine.wait();
+  }
+  CHECK(w.read() == std::vector{2.0f, 2.0f});
+  const auto made = make();
+  fused_optimizer& optimizer = *made;
+  loss_scaler scaler(engine);
+
+  const std::string notes = load_checkpoint("run.ckpt", {.optimizers = {&optimizer}, .scaler = &scaler});
+
+  std::filesystem::current_path(before);
+  CHECK(notes == "epoch 7");
+  CHECK(w.read() == std::vector{3.0f, 4.0f});
+  CHECK(scaler.current_scale() == 8.0f);
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every C++ snippet of docs/scaling.md stands, line by line, in a test that is compiled and run."""
+"""Every C++ snippet of the pages of docs/ that are listed here stands, line by line, in a test that is compiled and run."""
 import pathlib
 import re
 import sys
 
+PAGES = ("docs/scaling.md", "docs/checkpoints.md")
 SOURCES = ("tests/device/scaling_page_tests.cpp", "tests/device/state_page_tests.cpp")
 
 
@@ -12,11 +13,13 @@ def plain(text):
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-page = pathlib.Path("docs/scaling.md").read_text()
 sources = [plain(pathlib.Path(name).read_text()) for name in SOURCES]
-snippets = re.findall(r"^```cpp\n(.*?)^```", page, flags=re.S | re.M)
-missing = [snippet for snippet in snippets if not any(f"\n{plain(snippet)}\n" in source for source in sources)]
-for snippet in missing:
-    print(f"this snippet of docs/scaling.md is in no test:\n{snippet}")
-print(f"{len(snippets)} snippets, {len(missing)} of them in no test")
-sys.exit(bool(missing) or not snippets)
+failed = False
+for page in PAGES:
+    snippets = re.findall(r"^```cpp\n(.*?)^```", pathlib.Path(page).read_text(), flags=re.S | re.M)
+    missing = [snippet for snippet in snippets if not any(f"\n{plain(snippet)}\n" in source for source in sources)]
+    for snippet in missing:
+        print(f"this snippet of {page} is in no test:\n{snippet}")
+    print(f"{page}: {len(snippets)} snippets, {len(missing)} of them in no test")
+    failed = failed or bool(missing) or not snippets
+sys.exit(failed)

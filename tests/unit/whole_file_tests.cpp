@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "whole_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "checksum.hpp"
+#include "syclamp/error.hpp"
+#include "tests/kill_points.hpp"
+#include "tests/temporary_folder.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string content_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::ptrdiff_t files_in(const fs::path& folder) { return std::distance(fs::directory_iterator(folder), {}); }
+
+std::uint64_t sum_of(const std::string& bytes) {
+  syclamp::block_checksum sum;
+  sum.add(bytes.data(), bytes.size());
+  return sum.value();
+}
+
+std::string random_bytes(std::size_t count, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::string bytes(count, '\0');
+  for (char& one : bytes) one = static_cast<char>(random());
+  return bytes;
+}
+
+/// In blocks of all sizes.
+void replace(const fs::path& file, const std::string& content) {
+  syclamp::file_replacement fresh(file);
+  for (std::size_t at = 0, part = 1; at < content.size(); at += part, part = part * 3 + 1)
+    fresh.write(content.data() + at, std::min(part, content.size() - at));
+  fresh.commit();
+}
+
+/// Runs `action` in a process of its own. \return how that ended, as waitpid says
+template <typename Action>
+int status_of_child(Action action) {
+  const pid_t child = fork();
+  if (child == 0) {
+    action();
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("the checksum of blocks does not depend on how they are cut") {
+  const std::string bytes = random_bytes(1000, 1);
+  std::mt19937 random(2);
+  for (int i = 0; i < 200; ++i) {
+    syclamp::block_checksum sum;
+    for (std::size_t at = 0; at < bytes.size();) {
+      const std::size_t part = std::min<std::size_t>(random() % 100, bytes.size() - at);
+      sum.add(bytes.data() + at, part);
+      at += part;
+    }
+    REQUIRE(sum.value() == sum_of(bytes));
+  }
+}
+
+TEST_CASE("the checksum of blocks sees every changed byte, every cut and every swap") {
+  for (const std::size_t size : {1, 7, 8, 31, 32, 33, 100}) {
+    const std::string bytes = random_bytes(size, 3), zeros(size, '\0');
+    for (const std::string& good : {bytes, zeros}) {
+      std::set<std::uint64_t> sums{sum_of(good)};
+      std::size_t different = 1;
+      for (std::size_t i = 0; i < size; ++i)
+        for (int flip = 1; flip < 256; ++flip, ++different) {
+          std::string bad = good;
+          bad[i] = static_cast<char>(bad[i] ^ flip);
+          sums.insert(sum_of(bad));
+        }
+      for (std::size_t i = 0; i < size; ++i, ++different) sums.insert(sum_of(good.substr(0, i)));
+      sums.insert(sum_of(good + '\0'));
+      CHECK(sums.size() == different + 1);
+    }
+    for (std::size_t i = 0; i + 16 <= size; ++i) {
+      std::string swapped = bytes;
+      std::swap_ranges(&swapped[i], &swapped[i] + 8, &swapped[i] + 8);
+      CHECK(sum_of(swapped) != sum_of(bytes));
+    }
+  }
+  // Two changes in the highest bits of the same lane, which a product alone would carry to one another.
+  std::string twice(64, '\0');
+  twice[7] = twice[39] = '\x80';
+  CHECK(sum_of(twice) != sum_of(std::string(64, '\0')));
+}
+
+TEST_CASE("a file that is replaced in blocks is what was written, whatever happens before") {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "state";
+  const std::string bytes = random_bytes(100'000, 4);
+  replace(file, bytes);
+  CHECK(content_of(file) == bytes);
+  chmod(file.c_str(), 0640);
+  {
+    syclamp::file_replacement abandoned(file);
+    abandoned.write("new", 3);
+  }
+  CHECK(content_of(file) == bytes);
+  replace(file, "new");
+  CHECK(content_of(file) == "new");
+  CHECK(fs::status(file).permissions() == fs::perms(0640));
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("a process that is killed at any call leaves the old or the new file, and its rest goes with the next one") {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "state";
+  const std::string older = random_bytes(1000, 5), newer = random_bytes(1001, 6);
+  bool was_old = false, was_new = false, had_rest = false;
+  for (const bool afterwards : {false, true}) {
+    unsigned call = 1;
+    for (bool is_killed = true; is_killed; ++call) {
+      CAPTURE(call, afterwards);
+      replace(file, older);
+      REQUIRE(files_in(folder.path()) == 1);
+      const int status = status_of_child([&] {
+        kill_at(call, afterwards);
+        replace(file, newer);
+      });
+      is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+      const std::string found = content_of(file);
+      REQUIRE((found == older || found == newer));
+      REQUIRE((is_killed || found == newer));
+      was_old = was_old || found == older;
+      was_new = was_new || (is_killed && found == newer);
+      had_rest = had_rest || files_in(folder.path()) == 2;
+    }
+    CHECK(call > 10);  // open, lock, several writes, mode, sync, rename, sync: if not, the calls are not seen
+  }
+  CHECK(was_old);
+  CHECK(was_new);
+  CHECK(had_rest);
+}
+
+TEST_CASE("rests of many killed processes do not pile up, and writers at work are left in peace") {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "state";
+  syclamp::file_replacement at_work(folder.path() / "other");
+  at_work.write("content", 7);
+  for (unsigned i = 0; i < 20; ++i) {
+    const int status = status_of_child([&] {
+      kill_at(5);
+      replace(file, random_bytes(1000, i));
+    });
+    REQUIRE(WIFSIGNALED(status));
+    REQUIRE(files_in(folder.path()) <= 2);
+  }
+  // What only looks like one is not touched: links, folders, pipes, other names.
+  const fs::path precious = folder.path() / "precious";
+  std::ofstream(precious) << "precious";
+  fs::create_symlink("precious", folder.path() / ".syclamp-1-link.new");
+  fs::create_directory(folder.path() / ".syclamp-1-folder.new");
+  REQUIRE(mkfifo((folder.path() / ".syclamp-1-pipe.new").c_str(), 0600) == 0);
+  replace(file, "new");
+  CHECK(files_in(folder.path()) == 6);
+  CHECK(content_of(precious) == "precious");
+  at_work.commit();
+  CHECK(content_of(folder.path() / "other") == "content");
+}
+
+TEST_CASE("a reader sees the file that it opened, to its end and no further") {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "state";
+  syclamp::replace_file(file, "0123456789");
+  const syclamp::file_reader reader(file);
+  syclamp::replace_file(file, "other");
+  CHECK(reader.size() == 10);
+  std::string part(4, '\0');
+  reader.read(6, part.data(), part.size());
+  CHECK(part == "6789");
+  CHECK_THROWS_WITH(reader.read(7, part.data(), part.size()), ContainsSubstring("state: it is truncated"));
+  CHECK_THROWS_WITH(syclamp::file_reader(folder.path() / "absent"), ContainsSubstring("absent: No such file"));
+  CHECK_THROWS_WITH(syclamp::file_reader(folder.path()), ContainsSubstring("it is not a file"));
+}
