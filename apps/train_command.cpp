@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // syclamp train: the same model in FP32, FP16 and BF16, with and without loss scaling, and what becomes of it.
-#include <cmath>
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -91,6 +92,27 @@ task task_named(const std::string& name, const options& asked) {
 
 // --- Running it ---
 
+/// Writes the checkpoint, if there is to be one.
+class saver {
+ public:
+  saver(trainer& of, std::string file) : trainer_(of), file_(std::move(file)) {}
+
+  void now() {
+    if (!file_.empty()) trainer_.save(file_);
+    last_ = clock::now();
+  }
+  void now_and_then() {
+    constexpr std::chrono::seconds often_enough{30};
+    if (clock::now() - last_ > often_enough) now();
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  trainer& trainer_;
+  std::string file_;
+  clock::time_point last_ = clock::now();
+};
+
 task_result train_task(const engine& on, const task& what, const options& asked) {
   const std::uint64_t epochs = asked.epochs.value_or(what.epochs);
   task_result result{.task = what.name,
@@ -104,8 +126,14 @@ task_result train_task(const engine& on, const task& what, const options& asked)
     if (interruption::is_asked_for()) break;
     const progress_bar bar(what.name + " " + settings.name);
     trainer one(on, what, settings);
-    one.train(epochs, {.progress = [&](auto done, auto all) { bar.show(done, all); },
-                       .shall_stop = interruption::is_asked_for});
+    if (asked.resumes) one.load(asked.checkpoint_file);
+    saver save(one, asked.checkpoint_file);
+    const auto show = [&](std::uint64_t done, std::uint64_t all) {
+      bar.show(done, all);
+      save.now_and_then();
+    };
+    one.train(epochs, {.progress = show, .shall_stop = interruption::is_asked_for});
+    save.now();
     result.runs.push_back(one.result());
     result.parameters = one.weights();
     result.gemm = one.gemm_path();
@@ -232,6 +260,12 @@ void add_train_command(CLI::App& program) {
   command->add_option("--data", asked->data_file, "File of the task digits");
   command->add_option("--json", asked->json_file, "Write everything that was measured to this file as JSON");
   command->add_option("--report", asked->report_folder, "Make a page of it: FOLDER/index.html")->type_name("FOLDER");
+  auto* checkpoint = command->add_option("--checkpoint", asked->checkpoint_file,
+                                         "Save the run to this file, twice a minute, at its end and on Ctrl-C");
+  checkpoint->excludes(compares)->type_name("FILE");
+  command
+      ->add_flag("--resume", asked->resumes, "Go on with the run of --checkpoint; --epochs counts from its beginning")
+      ->needs(checkpoint);
   command->add_option("--batch", asked->batch)->group("");  // for tests
   command->footer(explanation());
   command->callback([asked, known] {
@@ -240,6 +274,8 @@ void add_train_command(CLI::App& program) {
       for (const std::string& one : known)
         if ((name == one || name == "all") && std::ranges::find(tasks, one) == tasks.end()) tasks.push_back(one);
     asked->tasks = tasks;
+    if (tasks.size() > 1 && !asked->checkpoint_file.empty())
+      throw CLI::ValidationError("--checkpoint", "holds one run; train one task at a time");
     run(*asked);
   });
 }

@@ -146,4 +146,26 @@ void trainer::finish_epoch(std::uint64_t first, std::uint64_t made) {
   result_.held_out.push_back(evaluate());
 }
 
+// --- Going on later ---
+
+run_identity trainer::identity() const {
+  return {task_.name, settings_.precision, settings_.scaling, settings_.seed, task_.batch};
+}
+
+void trainer::save(const std::filesystem::path& file) {
+  save_checkpoint(file, {.optimizers = {&optimizer_}, .scaler = &scaler_},
+                  notes_of(identity(), result_, longest_notes));
+}
+
+void trainer::load(const std::filesystem::path& file) {
+  const std::string notes = load_checkpoint(file, {.optimizers = {&optimizer_}, .scaler = &scaler_});
+  try {
+    result_ = read_notes(notes, identity());
+  } catch (const invalid_argument& wrong) {
+    throw error("cannot resume from " + file.string() + ": " + wrong.what());
+  }
+  result_.precision = settings_.precision;
+  result_.scaling = settings_.scaling;
+}
+
 }  // namespace syclamp::training

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "training/gradient_watch.hpp"
 #include "training/model.hpp"
 #include "training/result.hpp"
+#include "training/run_notes.hpp"
 #include "training/step_clock.hpp"
 
 namespace syclamp::training {
@@ -37,6 +39,15 @@ class trainer {
   /// Trains until there have been so many epochs, or until it shall stop. A run goes on where it stopped.
   void train(std::uint64_t epochs, const run_observer& observer);
 
+  /// Between two calls of `train`, or from within `run_observer::progress`: a file from which the run goes on bit by
+  /// bit. Waits.
+  /// \throws error that names the file
+  void save(const std::filesystem::path& file);
+
+  /// Goes on with a run that was saved. Waits.
+  /// \throws error that names the file, and says in what it is another run
+  void load(const std::filesystem::path& file);
+
   const run_result& result() const { return result_; }
   std::uint64_t weights() const { return model_.weights(); }
   std::string gemm_path() const { return model_.gemm_path(); }
@@ -46,6 +57,7 @@ class trainer {
   matrix_view gradient_of(const matrix_view& y) const;
   array_view whole_output_gradient();
   sycl::event forward_and_backward(const batch& of, std::uint64_t slot, sycl::event& loss);
+  run_identity identity() const;
   void warm_up();
   void step(std::uint64_t step_of_epoch, bool is_timed);
   void finish_epoch(std::uint64_t first, std::uint64_t made);
