@@ -174,6 +174,7 @@ void run(const options& asked) {
   const interruption watch;
   const engine on = training::timed_engine();
   fmt::print("{}, profile {}\n", on.queue().get_device().get_info<sycl::info::device::name>(), on.profile_name());
+  std::fflush(stdout);
   std::vector<task_result> results;
   for (const std::string& name : asked.tasks) {
     if (interruption::is_asked_for()) break;
