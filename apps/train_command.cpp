@@ -142,11 +142,11 @@ task_result train_task(const engine& on, const task& what, const options& asked)
   return result;
 }
 
-/// The object of one task, or an array of them.
-json json_of(const std::vector<task_result>& results) {
+/// The object of the one task that was asked for, or an array of them.
+json json_of(const options& asked, const std::vector<task_result>& results) {
   json all = json::array();
   for (const task_result& one : results) all.push_back(training::json_of(one));
-  return results.size() == 1 ? all[0] : all;
+  return asked.tasks.size() == 1 ? all[0] : all;
 }
 
 void write_results(const options& asked, const std::vector<task_result>& results) {
@@ -159,8 +159,9 @@ void write_results(const options& asked, const std::vector<task_result>& results
     if (file.empty()) file = std::filesystem::path(asked.report_folder) / "train.json";
   }
   if (file.empty()) return;
-  write_file(file, json_of(results).dump(2) + "\n");
-  if (asked.report_folder.empty()) return;
+  write_file(file, json_of(asked, results).dump(2) + "\n");
+  const bool has_runs = std::ranges::any_of(results, [](const task_result& one) { return !one.runs.empty(); });
+  if (asked.report_folder.empty() || !has_runs) return;
   make_report(file, asked.report_folder);
   fmt::print("\nThe report is {}\n", (std::filesystem::path(asked.report_folder) / "index.html").string());
 }
@@ -177,7 +178,7 @@ void run(const options& asked) {
   std::fflush(stdout);
   std::vector<task_result> results;
   for (const std::string& name : asked.tasks) {
-    if (interruption::is_asked_for()) break;
+    if (interruption::is_asked_for() && !results.empty()) break;
     const task what = task_named(name, asked);
     results.push_back(train_task(on, what, asked));
     const task_result& result = results.back();

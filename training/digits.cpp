@@ -37,7 +37,7 @@ void read_line(std::string_view line, std::uint64_t number, const std::filesyste
     if (is_last) {
       into.labels.push_back(value);
     } else {
-      into.inputs.push_back(static_cast<float>(value) / (brightest / 2) - 1.0f);
+      into.inputs.push_back(static_cast<float>(value) / (brightest / 2.0f) - 1.0f);
     }
     at = after + 1;
   }

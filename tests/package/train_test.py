@@ -130,7 +130,8 @@ class Train(unittest.TestCase):
         shown, complaint = running.communicate(timeout=300)
         self.assertEqual((running.returncode, complaint), (130, "syclamp: interrupted\n"))
         self.assertIn("field", shown)
-        self.assertTrue(json.loads(self.json.read_text())["interrupted"])
+        result = json.loads(self.json.read_text())
+        self.assertEqual((list(result), result["task"], result["interrupted"]), (TASK_KEYS, "field", True))
 
     def test_usage_and_files_that_cannot_be_used(self):
         for wrong in (["--task", "x"], ["--precision", "fp8"], ["--scaling", "static:x"], ["--scaling", "static:-1"],

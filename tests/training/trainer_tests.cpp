@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include <catch2/catch_test_macros.hpp>
@@ -61,6 +62,51 @@ TEST_CASE("training learns, tells what it did, and is the same twice, in one go 
   CHECK(expected == one.weights() + batch_size * 4096);
   CHECK(run.tensors.back().name == "output");
   CHECK(run.zero_share() < 0.5);
+}
+
+TEST_CASE("each epoch has all batches, in an order of its own") {
+  const engine on = timed_engine();
+  task field = field_task(batch_size);
+  field.optimizer = {.lr = 0, .weight_decay = 0};  // so a batch has the same loss whenever it comes
+  trainer one(on, field, dynamic_fp16());
+  one.train(3, {});
+  std::vector<double> epochs[3];
+  for (std::size_t i = 0; i < 12; ++i) epochs[i / 4].push_back(losses_of(one.result())[i]);
+  CHECK((epochs[0] != epochs[1] || epochs[1] != epochs[2]));
+  for (auto& epoch : epochs) std::ranges::sort(epoch);
+  CHECK(epochs[0] == epochs[1]);
+  CHECK(epochs[1] == epochs[2]);
+  CHECK(std::ranges::adjacent_find(epochs[0]) == epochs[0].end());
+}
+
+TEST_CASE("samples of digits are shuffled with their labels") {
+  const engine on;
+  task digits{.name = "digits", .model = {.widths = {2, 4, 10}}, .batch = 5};
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    digits.training.inputs.insert(digits.training.inputs.end(), {static_cast<float>(i), -static_cast<float>(i)});
+    digits.training.labels.push_back(i);
+  }
+  digits.training.count = 10;
+  digits.held_out = digits.training;
+  batches all(on, digits, element_type::float32, 1);
+  std::vector<std::uint32_t> orders[2];
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    all.begin_epoch(epoch);
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      float inputs[10];
+      std::uint32_t labels[5];
+      on.queue().memcpy(inputs, all[i].inputs.data(), sizeof inputs).wait();
+      on.queue().memcpy(labels, all[i].labels, sizeof labels).wait();
+      for (int k = 0; k < 5; ++k) {
+        CHECK(inputs[2 * k] == static_cast<float>(labels[k]));
+        CHECK(inputs[2 * k + 1] == -static_cast<float>(labels[k]));
+        orders[epoch].push_back(labels[k]);
+      }
+    }
+  }
+  CHECK(orders[0] != orders[1]);
+  std::ranges::sort(orders[0]);
+  CHECK(orders[0] == digits.held_out.labels);
 }
 
 TEST_CASE("a scale that is too large costs steps, not the run") {
