@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <sycl/sycl.hpp>
 
+#include "recording.hpp"
 #include "syclamp/error.hpp"
 
 namespace syclamp {
@@ -37,6 +38,7 @@ using device_array = std::unique_ptr<T[], usm_deleter>;
 /// `count` elements, aligned so that any pack fits; at least one, so that there is always an address.
 template <typename T>
 device_array<T> allocate(const sycl::queue& queue, std::size_t count, sycl::usm::alloc where) {
+  need_no_recording(queue);
   constexpr std::size_t alignment = 64;
   const std::size_t bytes = (std::max<std::size_t>(count, 1) * sizeof(T) + alignment - 1) / alignment * alignment;
   void* memory = nullptr;

@@ -11,6 +11,7 @@
 #include "device_facts.hpp"
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
+#include "recording.hpp"
 #include "syclamp/error.hpp"
 
 namespace syclamp {
@@ -100,6 +101,7 @@ void engine::compile_all() const {
 }
 
 void engine::wait() const {
+  need_no_recording(state_->queue);
   state_->waits.fetch_add(1, std::memory_order_relaxed);
   state_->queue.wait_and_throw();
 }

@@ -52,6 +52,7 @@ class engine {
   void compile_all() const;
 
   /// Waits until all submitted work is done.
+  /// \throws misuse_error while the queue is recorded into a graph
   void wait() const;
 
   // For the library's own operations.

@@ -9,6 +9,7 @@
 ///     linear(on, x, w1, b1, h, activation::none);      // h = x · w1ᵀ + b1
 ///     activate(on, h, a, activation::gelu);
 ///     linear(on, a, w2, b2, y);
+///     scaler.scaled_by_caller();                       // the next line multiplies dy by the scale
 ///     mean_squared_error(on, y, target, {row_losses, loss}, dy, scaler.device_scale());
 ///     linear_backward(on, a, w2, dy, {.x = da, .weight = dw2, .bias = db2});
 ///     activate_backward(on, h, da, dh, activation::gelu);

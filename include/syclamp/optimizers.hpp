@@ -24,8 +24,7 @@
 
 namespace syclamp {
 
-// --- Settings, with the names and defaults of torch.optim
-// ---------------------------------------------------------------
+// --- Settings, with the names and defaults of torch.optim -----------------------------------------------------------
 
 /// Stochastic gradient descent. Without momentum it keeps no state.
 struct sgd {
@@ -87,8 +86,7 @@ struct novograd {
 
 using optimizer_settings = std::variant<sgd, adam, adamw, lion, adagrad, rmsprop, lamb, novograd>;
 
-// --- Storage
-// ------------------------------------------------------------------------------------------------------------
+// --- Storage --------------------------------------------------------------------------------------------------------
 
 /// One tensor of weights, with its gradient. All pointers are USM memory that the caller owns.
 struct parameter {
@@ -118,8 +116,7 @@ struct storage_options {
   bool unscaled_shadow = false;
 };
 
-// --- The optimizer
-// ------------------------------------------------------------------------------------------------------
+// --- The optimizer --------------------------------------------------------------------------------------------------
 
 /// An optimizer on any number of tensors, a step of which is one kernel.
 ///
@@ -151,8 +148,7 @@ class fused_optimizer final : public optimizer {
   /// Applies gradients that were never scaled; nothing is skipped.
   sycl::event apply();
 
-  // --- Hyper-parameters: from the next step on, without waiting
-  // -------------------------------------------------------
+  // --- Hyper-parameters: from the next step on, without waiting -----------------------------------------------------
 
   /// \throws invalid_argument if there is no such group, or the value is not usable
   void set_lr(double lr, std::uint32_t group);

@@ -28,6 +28,7 @@
 #include <syclamp/precision_policy.hpp>
 #include <syclamp/presets.hpp>
 #include <syclamp/quantization.hpp>
+#include <syclamp/recorded_step.hpp>
 #include <syclamp/scale_state.hpp>
 #include <syclamp/scaler_snapshot.hpp>
 #include <syclamp/scaling_policy.hpp>

@@ -10,7 +10,6 @@
 #include "tests/device/tensors.hpp"
 
 using namespace syclamp;
-namespace graphs = sycl::ext::oneapi::experimental;
 
 namespace {
 
@@ -103,22 +102,14 @@ TEST_CASE("a whole step is four kernels, and those that overflow change nothing 
 TEST_CASE("a step that was recorded once and replayed a thousand times leads to the same bits", "[optimizers]") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
-  const sycl::device device = on.queue().get_device();
-  if (!device.has(sycl::aspect::ext_oneapi_graph) && !device.has(sycl::aspect::ext_oneapi_limited_graph))
-    SKIP("the device has no graphs");
   const int steps = on.profile_name() == "cpu" ? 1000 : 20;  // the others are slow on a CPU
   model direct(on), recorded(on);
-
-  graphs::command_graph graph(on.queue());
-  graph.begin_recording(on.queue());
-  recorded.step();
-  graph.end_recording(on.queue());
-  auto step = graph.finalize();
+  recorded_step step(on, [&] { recorded.step(); });
   for (int i = 0; i < steps; ++i) {
     direct.backward(i);
     direct.step();
     recorded.backward(i);
-    on.queue().ext_oneapi_graph(step);
+    step();
   }
   on.wait();
 

@@ -1,0 +1,133 @@
+// An optimizer that the library does not have: signum, m = β·m + (1 - β)·g, w = w - lr · sign(m). A class of your own
+// derives from syclamp::optimizer and has one kernel, which asks the verdict before it writes anything. Everything else
+// (finding overflow, unscaling, clipping, skipping, moving the scale, the ledger) comes with the scaler.
+#include <syclamp/syclamp.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <random>
+#include <vector>
+
+/// The kernel, for one element. Weights and momentum are FP32, gradients and the model's copy FP16.
+struct signum_kernel {
+  const syclamp::step_verdict* verdict;
+  const sycl::half* gradients;
+  float *momentum, *weights;
+  sycl::half* model;
+  float lr;
+
+  void operator()(sycl::id<1> i) const {
+    if (verdict->apply == 0) return;                                      // nothing may change
+    const float g = verdict->gradient(static_cast<float>(gradients[i]));  // unscaled and clipped
+    const float m = momentum[i] = 0.9f * momentum[i] + 0.1f * g;
+    weights[i] -= m > 0 ? lr : m < 0 ? -lr : 0.0f;
+    model[i] = static_cast<sycl::half>(weights[i]);
+  }
+};
+
+/// Submits it. With a SYCL compiler it is a kernel; a plain C++ compiler makes none, so there it is a task of the host,
+/// which runs when its turn in the queue comes: nobody waits in either case.
+template <typename Kernel>
+sycl::event for_each_element(sycl::queue& queue, std::size_t count, const Kernel& kernel) {
+#if defined(SYCL_LANGUAGE_VERSION) || defined(__ACPP__)
+  return queue.parallel_for(sycl::range<1>(count), kernel);
+#else
+  return queue.submit([&](sycl::handler& handler) {
+    handler.host_task([=] {
+      for (std::size_t i = 0; i < count; ++i) kernel(i);
+    });
+  });
+#endif
+}
+
+/// Memory that host and device share. (Training code would rather use memory of the device.)
+template <typename T>
+using shared = std::vector<T, sycl::usm_allocator<T, sycl::usm::alloc::shared>>;
+
+class signum final : public syclamp::optimizer {
+ public:
+  /// Of one tensor; with several, `apply` submits a kernel for each.
+  signum(const syclamp::engine& on, const shared<sycl::half>& gradients, shared<sycl::half>& model, float lr)
+      : list_(on, {{{gradients.data(), gradients.size()}, "weights"}}),
+        verdict_(1, {}, on.queue()),
+        momentum_(model.size(), 0.0f, on.queue()),
+        weights_(model.begin(), model.end(), on.queue()),
+        model_(model.data()),
+        lr_(lr) {}
+
+  const syclamp::tensor_list& gradients() const override { return list_; }
+
+  sycl::event apply(const syclamp::step_inputs& inputs) override {
+    sycl::queue& queue = list_.on().queue();
+    queue.copy(inputs.verdicts, verdict_.data(), 1);  // for tasks of the host; a kernel can read it where it is
+    const auto* gradients = static_cast<const sycl::half*>(inputs.gradients[0].data());
+    return for_each_element(queue, weights_.size(),
+                            signum_kernel{verdict_.data(), gradients, momentum_.data(), weights_.data(), model_, lr_});
+  }
+
+  void set_lr(float lr) { lr_ = lr; }
+  const shared<float>& weights() const { return weights_; }
+  const shared<float>& momentum() const { return momentum_; }
+
+ private:
+  syclamp::tensor_list list_;
+  shared<syclamp::step_verdict> verdict_;
+  shared<float> momentum_, weights_;
+  sycl::half* model_;
+  float lr_;
+};
+
+int main() try {
+  const syclamp::engine engine;
+  sycl::queue& queue = engine.queue();
+
+  // A linear model, y = x · truth, in FP16.
+  constexpr std::size_t rows = 256, features = 16, steps = 400;
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> truth(features);
+  for (float& one : truth) one = normal(random);
+  shared<sycl::half> x(rows * features, 0.0f, queue), out(rows, 0.0f, queue), model(features, 0.0f, queue),
+      gradients(features, 0.0f, queue);
+  shared<float> y(rows, 0.0f, queue), losses(rows + 1, 0.0f, queue);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = normal(random);
+    y[i / features] += static_cast<float>(x[i]) * truth[i % features];
+  }
+
+  signum optimizer(engine, gradients, model, 0.02f);
+  syclamp::loss_scaler scaler(engine, {.init = 1024});
+  const syclamp::matrix_view in(x.data(), rows, features), w(model.data(), 1, features), dy(out.data(), rows, 1);
+  const auto train = [&] {
+    linear(engine, in, w, {}, dy);
+    scaler.scaled_by_caller();
+    mean_squared_error(engine, dy, {y.data(), rows, 1}, {losses.data(), &losses[rows]}, dy, scaler.device_scale());
+    linear_backward(engine, in, w, dy, {.weight = syclamp::matrix_view(gradients.data(), 1, features)});
+    scaler.step(optimizer);
+    scaler.update();
+  };
+  for (std::size_t step = 0; step < steps; ++step) {
+    if (step == 3 * steps / 4) optimizer.set_lr(0.002f);
+    train();
+    if (step % 20 == 19) engine.wait();  // nothing else waits; but long queues of tasks of the host are slow
+  }
+
+  // One more step, with a sample that makes the gradients overflow.
+  engine.wait();
+  const shared<float> weights = optimizer.weights(), momentum = optimizer.momentum();
+  y[7] = 1e6f;
+  train();
+  const syclamp::step_record last = scaler.outcome();  // waits
+  const bool untouched = weights == optimizer.weights() && momentum == optimizer.momentum();
+
+  float worst = 0.0f;
+  for (std::size_t i = 0; i < features; ++i) worst = std::max(worst, std::abs(weights[i] - truth[i]));
+  std::cout << last.applied << " steps applied; largest error of a weight " << worst
+            << "\nthen: " << syclamp::name_of(last.outcome) << ", which "
+            << (untouched ? "left weights and momentum as they were" : "CHANGED SOMETHING") << '\n';
+  return last.applied == steps && worst < 0.01f && last.skipped == 1 && untouched ? 0 : 1;
+} catch (const syclamp::error& problem) {
+  std::cerr << problem.what() << '\n';
+  return 1;
+}

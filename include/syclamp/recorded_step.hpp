@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A training step that is recorded once and then submitted as a whole, which costs the host far less than its kernels
+/// one by one.
+///
+///     scaler.prepare(optimizer.gradients());
+///     recorded_step step(engine, [&] {
+///       scaler.scaled_by_caller();
+///       scaler.step(optimizer, max_norm);
+///       scaler.update();
+///     });
+///     for (…) {
+///       …                                          // your forward and backward pass
+///       step();
+///     }
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <syclamp/engine.hpp>
+
+namespace syclamp {
+
+enum class recording {
+  if_possible,  ///< into a SYCL graph where the device has them
+  never         ///< submits the calls each time, as if the device had no graphs
+};
+
+/// Calls that submit work to an engine's queue, to be submitted many times: the same bits either way.
+///
+/// Recorded, the calls are made once, when this is made, and nothing runs; each step then submits what they would have
+/// submitted. So they must be the same for every step: what changes (gradients, learning rates, limits) changes in
+/// device memory. They must neither wait nor allocate: `loss_scaler::prepare` does that before. Callbacks of
+/// `loss_scaler::on_step` come from `report`.
+///
+/// Where the device or the compiler has no graphs, or `recording::never` is given, each step makes the calls.
+///
+/// For one thread at a time; everything that the calls use has to live as long as this.
+class recorded_step {
+ public:
+  /// \throws misuse_error if a call waits while it is recorded, and says what to do; and what the calls throw
+  recorded_step(const engine& on, std::function<void()> calls, recording how = recording::if_possible);
+  ~recorded_step();
+  recorded_step(recorded_step&&) noexcept;
+  recorded_step& operator=(recorded_step&&) noexcept;
+
+  /// Submits the step; does not wait.
+  void operator()();
+
+  /// Whether there is a graph; else the calls are made each time.
+  bool is_recorded() const;
+
+ private:
+  struct state_type;
+  std::unique_ptr<state_type> state_;
+};
+
+}  // namespace syclamp

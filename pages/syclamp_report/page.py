@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frame of every page: a template, the style sheet inside it, nothing that has to be loaded."""
+import os
+import pathlib
+
+import jinja2
+from markupsafe import Markup
+
+from . import words
+
+_FOLDER = pathlib.Path(__file__).parent
+
+
+def render(template, **values):
+    """A page as text. Every value is escaped but what charts made."""
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True,
+                                     lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    environment.filters.update(count=words.count, number=words.number, percent=words.percent, scale=words.scale,
+                               seconds=words.seconds)
+    sheet = Markup((_FOLDER / "style.css").read_text(encoding="utf-8"))
+    return environment.get_template(template).render(style=sheet, **values)
+
+
+def write(file, text):
+    """The old page or the whole new one, whatever happens."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}.new")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, file)
+    finally:
+        unfinished.unlink(missing_ok=True)

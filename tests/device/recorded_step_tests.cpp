@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps recorded into a SYCL graph, or not where there are none: the same bits as submitted call by call. What can be
+// recorded neither waits nor reads back.
+#include <bit>
+#include <cstring>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/device/devices.hpp"
+#include "tests/device/scaled_training.hpp"
+#include "tests/device/tensors.hpp"
+
+using namespace syclamp;
+
+namespace {
+
+/// A gradient of some step: now and then Inf or NaN.
+float special_of(int step) { return step % 7 == 3 ? infinity : step % 11 == 5 ? no_number : 0.0f; }
+
+bool can_record(const engine& on) {
+#if defined(SYCL_EXT_ONEAPI_GRAPH)
+  const sycl::device device = on.queue().get_device();
+  return device.has(sycl::aspect::ext_oneapi_graph) || device.has(sycl::aspect::ext_oneapi_limited_graph);
+#else
+  static_cast<void>(on);
+  return false;
+#endif
+}
+
+void require_same(const step_record& one, const step_record& other) {
+  REQUIRE(std::memcmp(&one, &other, sizeof one) == 0);
+}
+
+void require_same(const adding_optimizer& one, const adding_optimizer& other) {
+  REQUIRE(std::bit_cast<std::uint32_t>(one.weight()) == std::bit_cast<std::uint32_t>(other.weight()));
+}
+
+/// Two optimizers, a list of gradients to accumulate, and a scaler; all their gradients come from `backward`.
+struct pair_of_optimizers {
+  explicit pair_of_optimizers(const engine& engine, const scaler_options& options = {})
+      : first(engine, {.init = 8, .interval = 3}, options),
+        gradients(engine.queue(), std::vector<float>(training::elements, 0.0f)),
+        second(engine, training::elements, gradients.data()),
+        sum(engine.queue(), std::vector<float>(training::elements, 0.0f)),
+        of_sum(engine, training::elements, sum.data()) {
+    for (const adding_optimizer* one : {&first.optimizer, &second, &of_sum}) first.scaler.prepare(one->gradients());
+  }
+
+  void backward(int step, float scale) {
+    first.backward(0.25f * static_cast<float>(step), scale, special_of(step));
+    std::vector<float> content(training::elements, scale);
+    if (step % 5 == 2) content[0] = infinity;
+    first.on.queue().memcpy(gradients.data(), content.data(), content.size() * sizeof(float)).wait();
+  }
+
+  training first;
+  device_buffer<float> gradients;
+  adding_optimizer second;
+  device_buffer<float> sum;
+  adding_optimizer of_sum;
+};
+
+/// Runs both, one of them recorded, and compares them after every step.
+void require_same_bits(const engine& on, pair_of_optimizers& direct, pair_of_optimizers& recorded,
+                       const std::function<void(pair_of_optimizers&)>& calls, recording how) {
+  on.wait();
+  recorded_step step(on, [&] { calls(recorded); }, how);
+  REQUIRE(step.is_recorded() == (how == recording::if_possible && can_record(on)));
+  for (int i = 0; i < 40; ++i) {
+    CAPTURE(i);
+    const float scale = direct.first.scaler.current_scale();
+    direct.backward(i, scale);
+    calls(direct);
+    recorded.backward(i, scale);
+    step();
+    on.wait();
+    require_same(recorded.first.scaler.outcome(), direct.first.scaler.outcome());
+    require_same(recorded.first.optimizer, direct.first.optimizer);
+    require_same(recorded.second, direct.second);
+    require_same(recorded.of_sum, direct.of_sum);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("scale, step and update recorded once and replayed are the same bits as submitted one by one") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const bool unscales = GENERATE(false, true);
+  const recording how = GENERATE(recording::if_possible, recording::never);
+  pair_of_optimizers direct(on), recorded(on);
+  const device_buffer<float> loss(on.queue(), {1.0f});
+  const tensor_list loss_list(on, array_view(loss.data(), 1));
+  const device_scalar max_norm(on, 3.0f);
+  require_same_bits(
+      on, direct, recorded,
+      [&](pair_of_optimizers& code) {
+        loss_scaler& scaler = code.first.scaler;
+        scaler.scale(loss_list);
+        if (unscales) scaler.unscale(code.first.optimizer, max_norm);
+        scaler.step(code.first.optimizer, unscales ? nullptr : static_cast<const float*>(max_norm));
+        scaler.update();
+      },
+      how);
+  CHECK(direct.first.optimizer.weight() > 0);
+}
+
+TEST_CASE("joint steps, accumulation and a consensus can be recorded, too") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const recording how = GENERATE(recording::if_possible, recording::never);
+  const device_scalar max_norm(on, 3.0f);
+  SECTION("two optimizers, all or nothing") {
+    pair_of_optimizers direct(on), recorded(on);
+    require_same_bits(
+        on, direct, recorded,
+        [&](pair_of_optimizers& code) {
+          code.first.scaler.scaled_by_caller();
+          optimizer* const both[] = {&code.first.optimizer, &code.second};
+          code.first.scaler.step(both, max_norm);
+          code.first.scaler.update();
+        },
+        how);
+    CHECK(direct.second.weight() > 0);
+  }
+  SECTION("a window of two micro-batches") {
+    pair_of_optimizers direct(on), recorded(on);
+    require_same_bits(
+        on, direct, recorded,
+        [&](pair_of_optimizers& code) {
+          loss_scaler& scaler = code.first.scaler;
+          clear(code.of_sum.gradients());
+          for (const adding_optimizer* one : {&code.first.optimizer, &code.second}) {
+            scaler.scaled_by_caller();
+            scaler.accumulate(one->gradients(), code.of_sum.gradients());
+            scaler.update();
+          }
+          scaler.step_accumulated(code.of_sum, max_norm);
+        },
+        how);
+    CHECK(direct.of_sum.weight() > 0);
+  }
+  SECTION("several ranks: the hook's own commands are recorded with the rest") {
+    scaler_options two_ranks;  // the other one has found the same
+    two_ranks.consensus = [](sycl::queue& queue, float* numbers, std::size_t count) {
+      static const std::vector<float> none(64, 0.0f);
+      queue.memcpy(numbers + count - 1, none.data(), sizeof(float));
+    };
+    pair_of_optimizers direct(on, two_ranks), recorded(on, two_ranks);
+    require_same_bits(
+        on, direct, recorded,
+        [&](pair_of_optimizers& code) {
+          code.first.scaler.scaled_by_caller();
+          code.first.scaler.step(code.first.optimizer);
+          code.first.scaler.update();
+        },
+        how);
+    CHECK(direct.first.optimizer.weight() > 0);
+  }
+}
+
+TEST_CASE("calls that would wait while they are recorded are refused, and say what to do") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  if (!can_record(on)) SKIP("the device has no graphs");
+  training code(on);
+  const auto calls = [&] {
+    code.scaler.scaled_by_caller();
+    code.scaler.step(code.optimizer);  // was never prepared
+    code.scaler.update();
+  };
+  CHECK_THROWS_AS(recorded_step(on, calls), misuse_error);
+  CHECK_THROWS_AS(recorded_step(on, [&] { on.wait(); }), misuse_error);
+  CHECK_THROWS_AS(recorded_step(on, nullptr), invalid_argument);
+
+  // The queue is as it was: nothing that was refused is left behind, and the next step works.
+  code.scaler.prepare(code.optimizer.gradients());
+  code.backward(1.0f, code.scaler.current_scale());
+  recorded_step step(on, [&] {
+    code.scaler.step(code.optimizer);
+    code.scaler.update();
+  });
+  step();
+  on.wait();
+  CHECK(code.optimizer.weight() == 1.0f);
+}
