@@ -1,13 +1,7 @@
 #!/bin/sh
-<<<<<<< HEAD
-# Makes .syclamp/sycl (the SYCL runtime and its compiler), .syclamp/tools (clang-format, clang-tidy) and .syclamp/data
-# (what `syclamp train` learns) from wheels whose versions and hashes are locked. A prefix is whole when the list of its
-# files, written last, still matches what is there.
-=======
-# Makes .syclamp/sycl (the SYCL runtime and its compiler), .syclamp/tools (clang-format, clang-tidy) and .syclamp/report
-# (matplotlib, Jinja2) from wheels whose versions and hashes are locked. A prefix is whole when the list of its files,
-# written last, still matches what is there.
->>>>>>> main
+# Makes .syclamp/sycl (the SYCL runtime and its compiler), .syclamp/tools (clang-format, clang-tidy), .syclamp/report
+# (matplotlib, Jinja2) and .syclamp/data (what `syclamp train` learns) from wheels whose versions and hashes are locked. A
+# prefix is whole when the list of its files, written last, still matches what is there.
 set -eu
 
 # Every file with its size, less what Python writes while it runs; and the lock file that it was made from.
@@ -44,8 +38,5 @@ make_prefix() { # make_prefix FOLDER LOCK DESCRIPTION [HOW]
 mkdir -p .syclamp
 make_prefix .syclamp/sycl setup/sycl.lock "the SYCL runtime (0.75 GB to download)"
 make_prefix .syclamp/tools setup/tools.lock "clang-format and clang-tidy"
-<<<<<<< HEAD
-make_prefix .syclamp/data setup/data.lock "the handwritten digits of scikit-learn" take_digits
-=======
 make_prefix .syclamp/report setup/report.lock "what draws the report of syclamp train"
->>>>>>> main
+make_prefix .syclamp/data setup/data.lock "the handwritten digits of scikit-learn" take_digits

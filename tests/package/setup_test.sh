@@ -8,11 +8,8 @@ mkdir -p "$work/bin" "$work/setup"
 cp "$project/setup/wheels.sh" "$work/setup"
 echo one > "$work/setup/sycl.lock"
 echo two > "$work/setup/tools.lock"
-<<<<<<< HEAD
-echo data > "$work/setup/data.lock"
-=======
 echo also > "$work/setup/report.lock"
->>>>>>> main
+echo data > "$work/setup/data.lock"
 cat > "$work/bin/python3" <<'PYTHON'
 #!/bin/sh
 # `python3 -m venv FOLDER` makes a folder with a python that "installs" one file.
@@ -29,37 +26,21 @@ expect() { # expect COUNT WHY: how often something has been installed so far
   made=$(wc -l < .syclamp/log)
   [ "$made" = "$1" ] || { echo "after $2: installed $made times instead of $1"; cat output; exit 1; }
 }
-<<<<<<< HEAD
-expect 4 "the first run"
-expect 4 "a second run"
+expect 5 "the first run"
+expect 5 "a second run"
 [ ! -s output ] || { echo "a second run is not silent"; exit 1; }
 rm .syclamp/sycl/lib/libsycl.so
-expect 5 "removing a file"
+expect 6 "removing a file"
 head -c 50 /dev/zero > .syclamp/sycl/lib/libsycl.so
-expect 6 "truncating a file"
+expect 7 "truncating a file"
 rm .syclamp/tools/.contents
-expect 7 "an installation that did not end"
+expect 8 "an installation that did not end"
 echo three > setup/sycl.lock
-expect 8 "a change of the lock file"
+expect 9 "a change of the lock file"
 mkdir .syclamp/sycl/lib/__pycache__ && touch .syclamp/sycl/lib/__pycache__/x.pyc
-expect 8 "what Python writes by itself"
+expect 9 "what Python writes by itself"
 touch .syclamp/data/stray # the data is taken out of a wheel by two calls of the tools' Python
-expect 10 "a file too many"
-=======
-expect 3 "the first run"
-expect 3 "a second run"
-[ ! -s output ] || { echo "a second run is not silent"; exit 1; }
-rm .syclamp/sycl/lib/libsycl.so
-expect 4 "removing a file"
-head -c 50 /dev/zero > .syclamp/sycl/lib/libsycl.so
-expect 5 "truncating a file"
-rm .syclamp/tools/.contents
-expect 6 "an installation that did not end"
-echo three > setup/sycl.lock
-expect 7 "a change of the lock file"
-mkdir .syclamp/sycl/lib/__pycache__ && touch .syclamp/sycl/lib/__pycache__/x.pyc
-expect 7 "what Python writes by itself"
->>>>>>> main
+expect 11 "a file too many"
 
 # setup/packages.sh: the sources of the backports are those of the system, however they are written.
 codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
