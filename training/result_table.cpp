@@ -20,12 +20,12 @@ std::string scale_of(double scale) {
 }  // namespace
 
 std::string table_of(const task_result& task) {
-  std::string text = fmt::format("{:<13} {:>10} {:>9} {:>11} {:>6} {:>12} {:>8} {:>9}\n", task.task, "held-out",
+  std::string text = fmt::format("{:<13} {:>10} {:>9} {:>11} {:>7} {:>12} {:>8} {:>9}\n", task.task, "held-out",
                                  "accuracy", "gradients", "steps", "final", "seconds", "scaling's");
-  text += fmt::format("{:<13} {:>10} {:>9} {:>11} {:>6} {:>12} {:>8} {:>9}\n", "", "loss", "", "that are 0", "skipped",
+  text += fmt::format("{:<13} {:>10} {:>9} {:>11} {:>7} {:>12} {:>8} {:>9}\n", "", "loss", "", "that are 0", "skipped",
                       "scale", "", "share");
   for (const run_result& run : task.runs)
-    text += fmt::format("{:<13} {:>10} {:>9} {:>11} {:>6} {:>12} {:>8.1f} {:>9}\n", run.name,
+    text += fmt::format("{:<13} {:>10} {:>9} {:>11} {:>7} {:>12} {:>8.1f} {:>9}\n", run.name,
                         std::isfinite(run.loss()) ? fmt::format("{:.5f}", run.loss()) : "diverged",
                         percent(run.accuracy(), 1), percent(run.zero_share(), 2), run.skipped.size(),
                         scale_of(run.final_scale), run.seconds, percent(run.times.scaling_share(), 2));
