@@ -10,5 +10,6 @@ void add_bench_command(CLI::App& program);
 void add_exponents_command(CLI::App& program);
 void add_info_command(CLI::App& program);
 void add_simulate_command(CLI::App& program);
+void add_train_command(CLI::App& program);
 
 }  // namespace syclamp::program

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The syclamp program. Exit codes: 0 good, 1 failed, 2 usage.
+// The syclamp program. Exit codes: 0 good, 1 failed, 2 usage, 130 interrupted.
 #include <cstdio>
 #include <exception>
 
 #include "apps/commands.hpp"
+#include "apps/interruption.hpp"
 #include "syclamp/syclamp.hpp"
 
 int main(int argc, char** argv) {
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
   syclamp::program::add_info_command(program);
   syclamp::program::add_simulate_command(program);
   syclamp::program::add_exponents_command(program);
+  syclamp::program::add_train_command(program);
   syclamp::program::add_bench_command(program);
   try {
     program.parse(argc, argv);
@@ -22,6 +24,9 @@ int main(int argc, char** argv) {
     if (asked.get_exit_code() == 0) return program.exit(asked);  // --help, --version
     std::fprintf(stderr, "syclamp: %s (see syclamp --help)\n", asked.what());
     return 2;
+  } catch (const syclamp::program::interrupted&) {
+    std::fprintf(stderr, "syclamp: interrupted\n");
+    return 130;
   } catch (const std::exception& failed) {
     std::fprintf(stderr, "syclamp: %s\n", failed.what());
     return 1;

@@ -6,13 +6,13 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "apps/commands.hpp"
+#include "apps/policy_options.hpp"
 #include "apps/preset_table.hpp"
 #include "syclamp/syclamp.hpp"
 
@@ -23,32 +23,10 @@ using json = nlohmann::ordered_json;
 
 struct options {
   std::string preset = "syclamp";
-  std::optional<double> init, growth, backoff, min, max;
-  std::optional<std::uint32_t> interval, hysteresis;
+  policy_options numbers;
   std::string trace, ledger_file;
   bool on_host = false, as_json = false, lists_presets = false;
 };
-
-scaling_policy policy_of(const options& asked) {
-  scaling_policy policy = preset(asked.preset);
-  const bool has_factors = asked.init || asked.growth || asked.backoff || asked.min || asked.max;
-  if (has_factors) policy.power_of_two = false;
-  if (asked.growth) policy.growth = *asked.growth;
-  if (asked.backoff) {
-    policy.backoff = *asked.backoff;
-    policy.backoff_by_growth = false;
-  }
-  if (asked.interval) policy.interval = *asked.interval;
-  if (asked.hysteresis) policy.hysteresis = *asked.hysteresis;
-  if (asked.min) policy.min = *asked.min;
-  if (asked.max) policy.max = *asked.max;
-  // A default start gives way to limits that were asked for.
-  if (policy.limits == limit_kind::clamp && policy.min <= policy.max)
-    policy.init = std::clamp(policy.init, policy.min, policy.max);
-  if (asked.init) policy.init = *asked.init;
-  validate(policy);
-  return policy;
-}
 
 std::string read_file(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
@@ -172,7 +150,7 @@ void run(const options& asked) {
   scaling_policy policy;
   std::vector<simulated_step> steps;
   try {
-    policy = policy_of(asked);
+    policy = policy_of(asked.preset, asked.numbers);
     if (asked.ledger_file.empty())
       steps = read_trace(asked.trace.starts_with('@') ? read_file(asked.trace.substr(1)) : asked.trace);
   } catch (const invalid_argument& wrong) {
@@ -210,14 +188,7 @@ void add_simulate_command(CLI::App& program) {
       ->check(CLI::IsMember(names))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--init", asked->init, "First scale");
-  command->add_option("--growth", asked->growth,
-                      "Factor of growth; a framework with one multiplier divides by it on overflow");
-  command->add_option("--backoff", asked->backoff, "Factor after an overflow");
-  command->add_option("--interval", asked->interval, "Clean steps before the scale grows");
-  command->add_option("--min", asked->min, "Smallest scale");
-  command->add_option("--max", asked->max, "Largest scale");
-  command->add_option("--hysteresis", asked->hysteresis, "Overflows up to a backoff, as the preset counts them");
+  add_policy_options(*command, asked->numbers);
   auto* trace =
       command->add_option("--trace", asked->trace, "The steps: . clean, i Inf, n NaN; @FILE reads them from a file");
   auto* ledger = command->add_option("--ledger", asked->ledger_file,

@@ -1,19 +1,36 @@
 #!/bin/sh
-# Makes .syclamp/sycl (the SYCL runtime and its compiler), .syclamp/tools (clang-format, clang-tidy) and .syclamp/report
-# (matplotlib, Jinja2) from wheels whose versions and hashes are locked. A prefix is whole when the list of its files,
-# written last, still matches what is there.
+# Makes .syclamp/sycl (the SYCL runtime and its compiler), .syclamp/tools (clang-format, clang-tidy), .syclamp/report
+# (matplotlib, Jinja2) and .syclamp/data (what `syclamp train` learns) from wheels whose versions and hashes are locked. A
+# prefix is whole when the list of its files, written last, still matches what is there.
 set -eu
 
 # Every file with its size, less what Python writes while it runs; and the lock file that it was made from.
 contents() { (cd "$1" && find . -type f ! -name '*.pyc' ! -name '.contents*' -printf '%s %p\n' | LC_ALL=C sort); cat "$2"; }
 
-make_prefix() { # make_prefix FOLDER LOCK DESCRIPTION
+locked="--quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all:"
+
+install_wheels() { # install_wheels FOLDER LOCK
+  python3 -m venv "$1"
+  # shellcheck disable=SC2086
+  "$1/bin/python" -m pip install $locked -r "$2"
+}
+
+# The digits are the same in the wheels of all platforms: that of one is locked, and only this file is taken from it.
+# Downloaded by the Python of .syclamp/tools, because the system's may have no pip.
+take_digits() { # take_digits FOLDER LOCK
+  mkdir -p "$1/wheels"
+  # shellcheck disable=SC2086
+  .syclamp/tools/bin/python -m pip download $locked --python-version 3.11 --platform manylinux_2_28_x86_64 -d "$1/wheels" -r "$2"
+  .syclamp/tools/bin/python setup/digits.py "$1/wheels" "$1/digits.csv"
+  rm -r "$1/wheels"
+}
+
+make_prefix() { # make_prefix FOLDER LOCK DESCRIPTION [HOW]
   if [ -e "$1/.contents" ] && contents "$1" "$2" | cmp -s - "$1/.contents"; then return; fi
   [ ! -e "$1" ] || echo "setup: $1 is incomplete or out of date; making it anew"
   echo "setup: installing $3 into $1"
   rm -rf "$1"
-  python3 -m venv "$1"
-  "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r "$2"
+  "${4-install_wheels}" "$1" "$2"
   contents "$1" "$2" > "$1/.contents.new"
   mv "$1/.contents.new" "$1/.contents"
 }
@@ -22,3 +39,4 @@ mkdir -p .syclamp
 make_prefix .syclamp/sycl setup/sycl.lock "the SYCL runtime (0.75 GB to download)"
 make_prefix .syclamp/tools setup/tools.lock "clang-format and clang-tidy"
 make_prefix .syclamp/report setup/report.lock "what draws the report of syclamp train"
+make_prefix .syclamp/data setup/data.lock "the handwritten digits of scikit-learn" take_digits

@@ -38,14 +38,15 @@ RULES = {
     "sycl_kernels/": {"std", "sycl", "sycl_kernels", "layout"},
     **{str(path): {"std", "record", "layout"} for path in SHARED},
     "backends/": {"std", "backends"},
-    "apps/": {"std", "sycl", "include", "apps", "bench", "other"},
+    "apps/": {"std", "sycl", "include", "apps", "bench", "training", "other"},
     "bench/": {"std", "sycl", "include", "bench", "other"},
+    "training/": {"std", "sycl", "include", "training", "other"},
     "examples/": {"std", "sycl", "include"},
     "tests/reference/": {"std", "tests/reference"},
-    "tests/": {"std", "sycl", "include", "src", "backends", "layout", "tests", "tests/reference", "other"},
+    "tests/": {"std", "sycl", "include", "src", "backends", "layout", "training", "tests", "tests/reference", "other"},
     "cmake/": {"std", "sycl"},
 }
-OURS = ("src", "sycl_kernels", "backends", "apps", "bench", "tests")
+OURS = ("src", "sycl_kernels", "backends", "apps", "bench", "training", "tests")
 STANDARD = re.compile(r"^[a-z_0-9]+$|^(std[a-z]+|dlfcn|fcntl|spawn|unistd|link)\.h$|^sys/")
 
 

@@ -21,6 +21,7 @@ WRONG = {
     "backends/a.hpp": "#include <sycl/sycl.hpp>",
     "apps/a.cpp": '#include "launch/operation.hpp"',
     "bench/a.cpp": '#include "warn.hpp"',
+    "training/a.cpp": '#include "warn.hpp"',
     "tests/reference/a.cpp": '#include "syclamp/inspection.hpp"',
     "examples/a.cpp": '#include "bench/native.hpp"',
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy over the library, the program and the benchmarks.   tidy.py CLANG_TIDY BUILD_FOLDER"""
+"""Runs clang-tidy over the library, the program, what it trains and the benchmarks.   tidy.py CLANG_TIDY BUILD_FOLDER"""
 import concurrent.futures
 import json
 import os
@@ -11,7 +11,7 @@ tool, build = sys.argv[1], pathlib.Path(sys.argv[2])
 commands = json.loads((build / "compile_commands.json").read_text())
 root = pathlib.Path().resolve()
 files = [c["file"] for c in commands if pathlib.Path(c["file"]).is_relative_to(root) and build not in pathlib.Path(c["file"]).parents]
-files = [f for f in files if pathlib.Path(f).relative_to(root).parts[0] in ("src", "apps", "bench")]
+files = [f for f in files if pathlib.Path(f).relative_to(root).parts[0] in ("src", "apps", "bench", "training")]
 
 
 def tidy(file):

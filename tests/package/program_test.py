@@ -114,7 +114,7 @@ class Program(unittest.TestCase):
             done = call(*wrong)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), wrong)
         self.assertEqual(call("--version").stdout.strip(), VERSION)
-        for command in ([], ["info"], ["bench"], ["simulate"], ["exponents"]):
+        for command in ([], ["info"], ["bench"], ["simulate"], ["exponents"], ["train"]):
             shown = call(*command, "--help")
             self.assertEqual(shown.returncode, 0)
             self.assertIn("--help", shown.stdout)

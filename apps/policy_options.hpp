@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that change the numbers of a preset.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "syclamp/syclamp.hpp"
+
+namespace syclamp::program {
+
+struct policy_options {
+  std::optional<double> init, growth, backoff, min, max;
+  std::optional<std::uint32_t> interval, hysteresis;
+};
+
+/// Adds --init, --growth, --backoff, --interval, --min, --max and --hysteresis.
+/// \param into  must live as long as the command
+void add_policy_options(CLI::App& command, policy_options& into);
+
+/// A preset with other numbers.
+/// \throws invalid_argument if that is no policy
+scaling_policy policy_of(const std::string& preset_name, const policy_options& asked);
+
+}  // namespace syclamp::program

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls `syclamp train` as other tools do.   train_test.py PROGRAM VERSION"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, VERSION = sys.argv[1:3]
+TINY = ("--batch", "32")  # a hidden option: 128 samples of field instead of 16 384
+
+RUN_KEYS = ("name precision scaling loss accuracy zero_share skips final_scale seconds scaling_share steps loss_curve "
+            "held_out_curve scale_curve skipped_steps exponents tensors step_seconds").split()
+TASK_KEYS = "task seed epochs steps batch parameters device profile gemm version date interrupted runs".split()
+
+
+def made_up_digits():
+    """1797 lines in the right form: the label is where the pixels are bright, so that there is something to learn."""
+    lines = []
+    for i in range(1797):
+        pixels = [16 if pixel // 6 == i % 10 else (i * 7 + pixel * 3) % 5 for pixel in range(64)]
+        lines.append(",".join(map(str, pixels + [i % 10])))
+    return "\n".join(lines) + "\n"
+
+
+def call(*arguments, env=None):
+    return subprocess.run([PROGRAM, "train", *arguments], env={**os.environ, **(env or {})}, capture_output=True, text=True)
+
+
+class Train(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.json = self.folder / "train.json"
+
+    def train(self, *arguments, env=None):
+        done = call(*arguments, "--json", str(self.json), env=env)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return json.loads(self.json.read_text()), done.stdout
+
+    def check_run(self, run, task):
+        self.assertEqual(list(run), RUN_KEYS)
+        steps = run["steps"]
+        self.assertEqual([at[0] for at in run["loss_curve"]], list(range(1, steps + 1)))
+        self.assertEqual([at[0] for at in run["scale_curve"]], list(range(1, steps + 1)))
+        self.assertEqual(run["held_out_curve"][-1], [steps, run["loss"], run["accuracy"]])
+        self.assertEqual(run["accuracy"] is None, task == "field")
+        self.assertEqual(run["skips"], len(run["skipped_steps"]))
+        self.assertEqual(list(run["step_seconds"]), "forward backward inspect apply update other".split())
+        bins = run["exponents"]
+        self.assertEqual(list(bins), "step lowest counts zeros infs nans".split())
+        elements = sum(tensor["elements"] for tensor in run["tensors"])
+        self.assertEqual(sum(bins["counts"]) + bins["zeros"] + bins["infs"] + bins["nans"], elements)
+        self.assertEqual(run["tensors"][-1]["name"], "output")
+        for tensor in run["tensors"]:
+            self.assertEqual(list(tensor), "name elements zero_share subnormal_share amax".split())
+        zeros = sum(tensor["zero_share"] * tensor["elements"] for tensor in run["tensors"])
+        self.assertAlmostEqual(run["zero_share"], zeros / elements, places=12)
+
+    def test_compare(self):
+        result, shown = self.train("--compare", "--epochs", "2", *TINY, "--init", "1e30", "--max", "1e30")
+        self.assertEqual(list(result), TASK_KEYS)
+        self.assertEqual((result["task"], result["version"], result["interrupted"]), ("field", VERSION, False))
+        self.assertEqual((result["batch"], result["epochs"], result["steps"]), (32, 2, 8))
+        names = ["fp32", "fp16-none", "fp16-static", "fp16-dynamic", "bf16"]
+        self.assertEqual([run["name"] for run in result["runs"]], names)
+        for run in result["runs"]:
+            self.check_run(run, "field")
+            self.assertIn(run["name"], shown)
+        runs = dict(zip(names, result["runs"]))
+        self.assertEqual([runs[name]["final_scale"] for name in names[:3]], [1, 1, 1024])
+        self.assertEqual(runs["fp16-dynamic"]["skipped_steps"], list(range(1, 9)))  # 1e30 is far too large
+        self.assertEqual(runs["fp16-dynamic"]["scale_curve"][1][1], runs["fp16-dynamic"]["scale_curve"][0][1] / 2)
+        self.assertGreater(runs["fp16-none"]["zero_share"], runs["fp32"]["zero_share"])
+        # The same seed and the same data: all begin with the same loss, but for rounding.
+        for run in result["runs"]:
+            self.assertAlmostEqual(run["loss_curve"][0][1], runs["fp32"]["loss_curve"][0][1], delta=1e-3)
+
+    def test_a_fixed_scale_that_overflows_skips_every_step(self):
+        result, _ = self.train("--scaling", "static:1e38", "--epochs", "1", *TINY)
+        (run,) = result["runs"]
+        self.assertEqual((run["skips"], run["final_scale"]), (4, run["scale_curve"][0][1]))
+        self.assertIsNotNone(run["loss"])  # of the weights that it began with
+
+    def test_digits(self):
+        (self.folder / "digits.csv").write_text(made_up_digits())
+        one, _ = self.train("--task", "digits", "--epochs", "2", "--data", str(self.folder / "digits.csv"))
+        (run,) = one["runs"]
+        self.check_run(run, "digits")
+        self.assertEqual((one["batch"], run["steps"], run["name"]), (479, 6, "fp16-dynamic"))
+        self.assertLess(run["loss"], run["loss_curve"][0][1])
+        two, _ = self.train("--task", "digits", "--epochs", "2", env={"SYCLAMP_DATA": str(self.folder)})
+        self.assertEqual(two["runs"][0]["loss_curve"], run["loss_curve"])
+        other, _ = self.train("--task", "digits", "--epochs", "2", "--seed", "2", env={"SYCLAMP_DATA": str(self.folder)})
+        self.assertNotEqual(other["runs"][0]["loss_curve"], run["loss_curve"])
+
+    def test_several_tasks_are_a_list(self):
+        (self.folder / "digits.csv").write_text(made_up_digits())
+        result, _ = self.train("--task", "all", "--epochs", "1", *TINY, "--precision", "fp32", "--scaling", "none",
+                               "--data", str(self.folder / "digits.csv"))
+        self.assertEqual([one["task"] for one in result], ["field", "digits"])
+
+    def test_resumed_is_the_same_as_at_once(self):
+        file = str(self.folder / "run.ckpt")
+        # A scale that is skipped at first and grows: the scaler's state matters, and so does the optimizer's.
+        settings = (*TINY, "--init", "1e12", "--max", "1e12", "--interval", "3")
+        at_once, _ = self.train(*settings, "--epochs", "6")
+        first, _ = self.train(*settings, "--epochs", "2", "--checkpoint", file)
+        self.assertGreater(first["runs"][0]["skips"], 0)
+        resumed, _ = self.train(*settings, "--epochs", "6", "--checkpoint", file, "--resume")
+        for key in ("loss", "loss_curve", "held_out_curve", "scale_curve", "skipped_steps", "exponents", "tensors"):
+            self.assertEqual(resumed["runs"][0][key], at_once["runs"][0][key], key)
+        refused = call(*settings, "--checkpoint", file, "--resume", "--seed", "9")
+        self.assertEqual((refused.returncode, refused.stdout.count("\n"), refused.stderr.count("\n")), (1, 1, 1))
+        self.assertIn("seed 1", refused.stderr)
+        missing = call(*settings, "--checkpoint", file + ".none", "--resume")
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn(file + ".none", missing.stderr)
+
+    def test_sigint_ends_with_what_there_is(self):
+        file = self.folder / "run.ckpt"
+        arguments = [PROGRAM, "train", *TINY, "--epochs", "1000000", "--json", str(self.json), "--checkpoint", str(file)]
+        running = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        running.stdout.readline()  # the device: the signal is caught from before that on
+        running.send_signal(signal.SIGINT)  # a second one would end it as ever
+        shown, complaint = running.communicate(timeout=300)
+        self.assertEqual((running.returncode, complaint), (130, "syclamp: interrupted\n"))
+        self.assertIn("field", shown)
+        result = json.loads(self.json.read_text())
+        self.assertEqual((list(result), result["task"], result["interrupted"]), (TASK_KEYS, "field", True))
+
+    def test_usage_and_files_that_cannot_be_used(self):
+        for wrong in (["--task", "x"], ["--precision", "fp8"], ["--scaling", "static:x"], ["--scaling", "static:-1"],
+                      ["--scaling", "staticky"], ["--compare", "--precision", "fp32"], ["--epochs", "0"], ["--resume"],
+                      ["--compare", "--checkpoint", "f"], ["--task", "all", "--checkpoint", "f"], ["--growth", "0.5"]):
+            done = call(*wrong)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), (wrong, done.stderr))
+        help_text = call("--help").stdout
+        for word in ("field", "digits", "static:S", "SYCLAMP_DATA", "Ctrl-C", "--resume"):
+            self.assertIn(word, help_text)
+        whole = made_up_digits()
+        file = self.folder / "digits.csv"
+        for text, why in ((whole[: whole.rindex("\n", 0, -1) + 1], "1796 lines"), (whole[:-200], "line 1796"), ("99" + whole[2:], "line 1"), (whole[:1000] + "x" + whole[1001:], "line")):
+            file.write_text(text)
+            done = call("--task", "digits", "--data", str(file), "--epochs", "1")
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+            self.assertIn(str(file), done.stderr)
+            self.assertIn(why, done.stderr)
+            self.assertIn("./run setup", done.stderr)
+
+    def test_a_report_that_cannot_be_made_leaves_the_results(self):
+        done = call("--epochs", "1", *TINY, "--report", str(self.folder / "page"), env={"SYCLAMP_PYTHON": "/nowhere/python"})
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+        self.assertIn("/nowhere/python", done.stderr)
+        self.assertEqual(json.loads((self.folder / "page" / "train.json").read_text())["task"], "field")
+
+
+unittest.main(argv=sys.argv[:1])

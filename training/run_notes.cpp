@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training/run_notes.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace syclamp::training {
+namespace {
+
+using json = nlohmann::json;
+constexpr int notes_version = 1;
+
+/// The last part of a curve that is too long.
+template <typename Point>
+void halve(std::vector<Point>& curve) {
+  curve.erase(curve.begin(), curve.begin() + static_cast<std::ptrdiff_t>(curve.size() / 2));
+}
+
+std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+}  // namespace
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(tensor_result, name, elements, zeros, subnormals, amax)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(exponent_result, step, lowest, counts, zeros, infs, nans)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(loss_point, step, loss)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(held_out_point, step, loss, accuracy)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(scale_point, step, scale)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_result, name, steps, seconds, losses, held_out, scales, skipped, final_scale,
+                                   looks, tensors, exponents)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_identity, task, precision, scaling, seed, batch)
+
+// CBOR, because JSON has no NaN.
+std::string notes_of(const run_identity& who, const run_result& so_far, std::size_t longest) {
+  run_result kept = so_far;
+  while (true) {
+    const auto bytes = json::to_cbor(json{{"version", notes_version}, {"run", who}, {"result", kept}});
+    if (bytes.size() <= longest) return {bytes.begin(), bytes.end()};
+    halve(kept.losses);
+    halve(kept.held_out);
+    halve(kept.scales);
+    halve(kept.skipped);
+  }
+}
+
+run_result read_notes(std::string_view notes, const run_identity& who) {
+  try {
+    const json all = json::from_cbor(notes);
+    if (all.at("version") != notes_version) throw invalid_argument("it was saved by another version of syclamp train");
+    const json run = who;
+    for (const auto& [key, asked] : run.items())
+      if (const json& saved = all.at("run").at(key); saved != asked)
+        throw invalid_argument(fmt::format("it is of a run with {} {}, but this one has {}; resume it as it was", key,
+                                           text_of(saved), text_of(asked)));
+    return all.at("result").get<run_result>();
+  } catch (const json::exception&) {
+    throw invalid_argument("its notes are not those of syclamp train");
+  }
+}
+
+}  // namespace syclamp::training
