@@ -53,7 +53,7 @@ step_times step_clock::medians() const {
 }
 
 engine timed_engine() {
-  const engine plain;
+  engine plain;
   const sycl::device device = plain.queue().get_device();
   if (!device.has(sycl::aspect::queue_profiling)) return plain;
   return engine(sycl::queue(device, {sycl::property::queue::in_order{}, sycl::property::queue::enable_profiling{}}));
