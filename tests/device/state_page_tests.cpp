@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The snippets of docs/scaling.md and docs/checkpoints.md that have to do with files. tests/lint/pages.py sees to it that they stand here.
+// The snippets of docs/scaling.md and docs/checkpoints.md that have to do with files. tests/lint/pages.py sees to it
+// that they stand here.
 #include <fstream>
 
 #include <catch2/catch_test_macros.hpp>
