@@ -111,6 +111,18 @@ optimizer_rule describe(const rmsprop& by) {
   return {"rmsprop", step, 1u + (has_momentum ? 1u : 0u) + (by.centered ? 1u : 0u), hyper};
 }
 
+optimizer_rule describe(const adadelta& by) {
+  const checker is{"adadelta"};
+  return {"adadelta",
+          &launch::adadelta_step,
+          2,
+          {.lr = is.not_negative("lr", by.lr),
+           .weight_decay = is.not_negative("weight_decay", by.weight_decay),
+           .eps = is.not_negative("eps", by.eps),
+           .beta2 = is.rate("rho", by.rho),
+           .maximize = by.maximize}};
+}
+
 optimizer_rule describe(const lamb& by) {
   const checker is{"lamb"};
   return {"lamb", &launch::lamb_step, 2, with_betas(is, by), {}, &launch::lamb_pieces, &launch::lamb_norms};

@@ -23,7 +23,7 @@ struct hyper_parameters {
   float weight_decay = 0.0f;
   float eps = 0.0f;
   decay_rate beta1 = {};        ///< of the first moment; momentum and dampening of SGD
-  decay_rate beta2 = {};        ///< of the second moment; alpha of RMSprop
+  decay_rate beta2 = {};        ///< of the second moment; alpha of RMSprop, rho of Adadelta
   float momentum = 0.0f;        ///< of RMSprop
   float lr_decay = 0.0f;        ///< of Adagrad
   std::uint32_t maximize = 0;   ///< these are flags, 0 or 1

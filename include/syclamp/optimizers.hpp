@@ -7,8 +7,8 @@
 ///     scaler.step(optimizer);      // or optimizer.apply() for gradients that were never scaled
 ///
 /// Bytes that a step moves for each parameter, FP16 or BF16 gradients and copy, without the 2 of the inspection:
-/// SGD 12, with momentum 20, Lion, Adagrad and RMSprop 20, Adam and AdamW 28 (amsgrad 36; with remainders 26; with BF16
-/// moments 20).
+/// SGD 12, with momentum 20, Lion, Adagrad and RMSprop 20, Adam, AdamW and Adadelta 28 (amsgrad 36; with remainders 26;
+/// with BF16 moments 20).
 #pragma once
 
 #include <array>
@@ -84,7 +84,13 @@ struct novograd {
   bool maximize = false;
 };
 
-using optimizer_settings = std::variant<sgd, adam, adamw, lion, adagrad, rmsprop, lamb, novograd>;
+/// Adadelta; weight decay is a part of the gradient.
+struct adadelta {
+  double lr = 1.0, rho = 0.9, eps = 1e-6, weight_decay = 0.0;
+  bool maximize = false;
+};
+
+using optimizer_settings = std::variant<sgd, adam, adamw, lion, adagrad, rmsprop, lamb, novograd, adadelta>;
 
 // --- Storage --------------------------------------------------------------------------------------------------------
 

@@ -123,6 +123,7 @@ inline constexpr apply_operation momentum_step{"momentum_step", "optimizers/sgd"
 inline constexpr apply_operation adam_step{"adam_step", "optimizers/adam", &profile::apply};
 inline constexpr apply_operation amsgrad_step{"amsgrad_step", "optimizers/amsgrad", &profile::apply};
 inline constexpr apply_operation lion_step{"lion_step", "optimizers/lion", &profile::apply};
+inline constexpr apply_operation adadelta_step{"adadelta_step", "optimizers/adadelta", &profile::apply};
 inline constexpr apply_operation adagrad_step{"adagrad_step", "optimizers/adagrad", &profile::apply};
 inline constexpr apply_operation rmsprop_step{"rmsprop_step", "optimizers/rmsprop", &profile::apply};
 inline constexpr apply_operation rmsprop_momentum_step{"rmsprop_momentum_step", "optimizers/rmsprop", &profile::apply};
@@ -200,7 +201,7 @@ inline constexpr const operation_base* operations[] = {
     &count_exponents, &convert_list,  &clear_list,       &cast_list,         &clip_coefficients, &clamp_list,
     &update_scales,   &fake_quantize, &straight_through, &inspect_and_judge, &inspect_step, &judge_gradients, &report_jointly, &refuse_jointly,
     &fill_ballots,    &update_scale,  &resume_scaling,   &guard_value,       &self_test,
-    &sgd_step, &momentum_step, &adam_step, &amsgrad_step, &lion_step, &adagrad_step,
+    &sgd_step, &momentum_step, &adam_step, &amsgrad_step, &lion_step, &adadelta_step, &adagrad_step,
     &rmsprop_step, &rmsprop_momentum_step, &rmsprop_centered_step, &rmsprop_centered_momentum_step,
     &lamb_pieces, &lamb_norms, &lamb_step, &novograd_pieces, &novograd_norms, &novograd_step,
     &gemm_tiles, &gemm_blocks_half, &gemm_blocks_brain, &gemm_joint_half, &gemm_joint_brain,

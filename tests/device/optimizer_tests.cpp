@@ -394,6 +394,7 @@ TEST_CASE("settings and parameters that cannot be used are refused by name, with
   refused(adam{.eps = -1e-8}, "eps is -1e-08");
   refused(sgd{.nesterov = true}, "momentum = 0.9");
   refused(rmsprop{.alpha = 1.5}, "alpha is 1.5");
+  refused(adadelta{.rho = 1.0}, "rho is 1");
 
   const auto rejected = [&](std::vector<parameter> of, const char* why, const storage_options& storage = {}) {
     CHECK_THROWS_MATCHES(fused_optimizer(on, of, adamw{}, storage), invalid_argument,

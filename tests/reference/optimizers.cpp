@@ -107,6 +107,19 @@ stepped rmsprop(const optimizer_settings& by, sum g, const element& now) {
   return done;
 }
 
+/// state: square_avg, acc_delta. The paper's step is -RMS[Δ] / RMS[g] · g, where RMS[x] is sqrt(E[x²] + eps), and E[Δ²]
+/// is that of the steps before; the learning rate comes last.
+stepped adadelta(const optimizer_settings& by, sum g, const element& now) {
+  const sum squares = plus(exact(by.rho * now.state[0]), times(1 - by.rho, square(g)));
+  const double ratio = std::sqrt(now.state[1] + by.eps) / std::sqrt(squares.value + by.eps);
+  const double amplified = (squares.size + by.eps) / (squares.value + by.eps);
+  const sum delta = {ratio * g.value, ratio * (g.size + std::abs(g.value) * amplified)};
+  stepped done = result(now, plus(exact(now.weight), times(-by.lr, delta)));
+  put(done, 0, squares);
+  put(done, 1, plus(exact(by.rho * now.state[1]), times(1 - by.rho, square(delta))));
+  return done;
+}
+
 /// Terms of a norm are added up in blocks of at most 64, at most 64 blocks, 16 lanes and a few pieces, each time with
 /// half a unit of error, which the root halves: about 80 half units for a norm, 160 for a ratio of two. A result that
 /// is right to 32 half units of its size otherwise is right to so many times that.
@@ -175,6 +188,7 @@ stepped step(const optimizer_settings& by, std::uint64_t t, double g, const elem
     case method::lion: return lion(by, gradient, now);
     case method::adagrad: return adagrad(by, t, gradient, now);
     case method::rmsprop: return rmsprop(by, gradient, now);
+    case method::adadelta: return adadelta(by, gradient, now);
     default: return {};
   }
 }

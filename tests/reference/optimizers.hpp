@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizers from their definitions (those of PyTorch's documentation, and the papers of Lion, LAMB and NovoGrad), one
-// element at a time, in double.
+// Optimizers from their definitions (those of PyTorch's documentation, and the papers of Adadelta, Lion, LAMB and
+// NovoGrad), one element at a time, in double.
 #pragma once
 
 #include <array>
@@ -9,11 +9,12 @@
 
 namespace reference {
 
-enum class method { sgd, adam, adamw, lion, adagrad, rmsprop, lamb, novograd };
+enum class method { sgd, adam, adamw, lion, adagrad, rmsprop, lamb, novograd, adadelta };
 
 struct optimizer_settings {
   method how = method::sgd;
-  double lr = 0, weight_decay = 0, eps = 0, beta1 = 0, beta2 = 0, momentum = 0, dampening = 0, lr_decay = 0, alpha = 0;
+  double lr = 0, weight_decay = 0, eps = 0, beta1 = 0, beta2 = 0, momentum = 0, dampening = 0, lr_decay = 0, alpha = 0,
+         rho = 0;
   bool nesterov = false, amsgrad = false, centered = false, maximize = false;
 };
 

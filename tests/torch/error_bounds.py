@@ -113,6 +113,19 @@ class Bounds:
         lr = self.by["lr"] / (1 + (self.steps - 1) * self.by["lr_decay"])  # right to 4 u; a product, a quotient
         return lr * g / d, lr * (e / d + g.abs() * e_d / d**2 + 6 * U * g.abs() / d)
 
+    def adadelta(self, g, e, before, after):
+        rho, eps = self.by["rho"], self.by["eps"]
+        e_u = self.error("acc_delta")  # of the steps before
+        self.mean_square("square_avg", rho, g, e, before)
+        # for each mean square: eps and a sum, halved by the root, and the root
+        n, d = (before["acc_delta"] + eps).sqrt(), (after["square_avg"] + eps).sqrt()
+        e_n = e_u / (2 * n) + 2 * U * n
+        e_d = self.moments["square_avg"] / (2 * d) + 2 * U * d
+        delta = n / d * g
+        e_delta = n / d * e + g.abs() * (e_n / d + n * e_d / d**2) + 2 * U * delta.abs()  # a quotient, a product
+        self.mean_square("acc_delta", rho, delta, e_delta, before)
+        return self.by_lr(delta, e_delta)
+
     def rmsprop(self, g, e, before, after):
         alpha, momentum = self.by["alpha"], self.by["momentum"]
         self.mean_square("square_avg", alpha, g, e, before)

@@ -27,6 +27,7 @@ namespace syclamp {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(sgd, lr, momentum, dampening, weight_decay, nesterov, maximize)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(adam, lr, betas, eps, weight_decay, amsgrad, maximize)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(adamw, lr, betas, eps, weight_decay, amsgrad, maximize)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(adadelta, lr, rho, eps, weight_decay, maximize)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(adagrad, lr, lr_decay, weight_decay, initial_accumulator_value, eps,
                                                 maximize)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(rmsprop, lr, alpha, eps, weight_decay, momentum, centered, maximize)
@@ -43,6 +44,7 @@ void for_each_optimizer(Action action) {
   action("SGD", sgd{});
   action("Adam", adam{});
   action("AdamW", adamw{});
+  action("Adadelta", adadelta{});
   action("Adagrad", adagrad{});
   action("RMSprop", rmsprop{});
 }

@@ -36,6 +36,8 @@ CASES = [
     ("AdamW", {}),
     ("AdamW", {"lr": 0.01, "weight_decay": 0.1, "amsgrad": True}),
     ("AdamW", {"maximize": True}),
+    ("Adadelta", {}),
+    ("Adadelta", {"lr": 0.1, "rho": 0.5, "eps": 1e-4, "weight_decay": 0.01, "maximize": True}),
     ("Adagrad", {}),
     ("Adagrad", {"lr_decay": 0.01, "weight_decay": 0.01, "initial_accumulator_value": 0.1, "maximize": True}),
     ("RMSprop", {}),
@@ -47,6 +49,7 @@ CASES = [
 MOMENTS = {
     "SGD": lambda by: ["momentum_buffer"] if by["momentum"] else [],
     "Adam": lambda by: ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * by["amsgrad"],
+    "Adadelta": lambda by: ["square_avg", "acc_delta"],
     "Adagrad": lambda by: ["sum"],
     "RMSprop": lambda by: ["square_avg"] + ["momentum_buffer"] * (by["momentum"] > 0) + ["grad_avg"] * by["centered"],
 }

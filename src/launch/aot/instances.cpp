@@ -21,6 +21,7 @@
 #include "sycl_kernels/inspect_tensors.hpp"
 #include "sycl_kernels/layer_norm.hpp"
 #include "sycl_kernels/losses.hpp"
+#include "sycl_kernels/optimizers/adadelta.hpp"
 #include "sycl_kernels/optimizers/adagrad.hpp"
 #include "sycl_kernels/optimizers/adam.hpp"
 #include "sycl_kernels/optimizers/amsgrad.hpp"
@@ -98,6 +99,7 @@ table instances_of_profile() {
   add<P, kernels::adam_step>(all, adam_step, walk<adam_step.walk>{});
   add<P, kernels::amsgrad_step>(all, amsgrad_step, walk<amsgrad_step.walk>{});
   add<P, kernels::lion_step>(all, lion_step, walk<lion_step.walk>{});
+  add<P, kernels::adadelta_step>(all, adadelta_step, walk<adadelta_step.walk>{});
   add<P, kernels::adagrad_step>(all, adagrad_step, walk<adagrad_step.walk>{});
   add<P, kernels::rmsprop_step>(all, rmsprop_step, walk<rmsprop_step.walk>{});
   add<P, kernels::rmsprop_momentum_step>(all, rmsprop_momentum_step, walk<rmsprop_momentum_step.walk>{});
