@@ -77,6 +77,20 @@ TEMPLATE_TEST_CASE("LAMB and NovoGrad go by the norms of each tensor", "[optimiz
   CHECK(run.canaries_are_alive());
 }
 
+TEST_CASE("LAMB's ratio of norms is 1 where one of them is 0", "[optimizers]") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> g(on.queue(), {2.0f, 0.0f}), w(on.queue(), {0.0f, 3.0f});
+  fused_optimizer run(on,
+                      {{.gradient = {g.data(), 1}, .model = {w.data(), 1}},
+                       {.gradient = {g.data() + 1, 1}, .model = {w.data() + 1, 1}}},
+                      lamb{.lr = 0.5, .weight_decay = 0.0});
+  run.apply();
+  const auto weights = w.read();
+  CHECK(std::abs(static_cast<double>(weights[0]) + 0.5) <= 0.5 * (32 * 0x1p-24 + 1e-6));  // u = 2 / (2 + eps)
+  CHECK(weights[1] == 3.0f);
+}
+
 TEST_CASE("a step that is skipped leaves every bit as it was, the number of steps included", "[optimizers]") {
   const engine& on = any_engine();
   const optimizer_case& with = any_case();
