@@ -228,8 +228,7 @@ struct fused_optimizer::state_type {
     }
   }
 
-  // --- Lists: what a step writes, checked against what it reads
-  // -------------------------------------------------------
+  // --- Lists: what a step writes, checked against what it reads ------------------------------------------------------
 
   array_view weight_view(std::size_t i) const {
     const bool split = slots[i].storage == weight_storage::split;
@@ -298,8 +297,7 @@ struct fused_optimizer::state_type {
             described(list, i), name_of(list[i].type()), list.group(i), gradients.group(i)));
   }
 
-  // --- Hyper-parameters: words of the device's record that differ from the host's are filled in by the queue
-  // ----------
+  // --- Hyper-parameters: the queue fills in the words of the device's record that change -----------------------------
 
   void check_group(std::uint32_t group) const {
     if (group >= host_groups.size())

@@ -131,6 +131,11 @@ struct storage_options {
 /// the device. If the verdict on a step is to skip it, not a bit of weights, copy, moments or step number changes. A
 /// tensor whose gradient is absent is left as it is. Gradients are never written.
 ///
+/// Steps are counted by group, where torch.optim counts them by tensor. It makes a difference for tensors that are
+/// absent on a step: bias corrections and Adagrad's `lr_decay` go by the steps of the group, and only on its first
+/// applied one do SGD's momentum begin with g and NovoGrad's second moment with |g|². A tensor that is absent then
+/// adds (1 - dampening) · g to a momentum of zero later, or (1 - β2) · |g|² to a second moment of zero.
+///
 /// For one thread at a time.
 class fused_optimizer final : public optimizer {
  public:

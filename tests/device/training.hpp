@@ -8,11 +8,28 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <vector>
+
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
 
 #include "syclamp/syclamp.hpp"
 #include "tests/device/optimizer_cases.hpp"
 #include "tests/device/tensors.hpp"
+
+/// For a test case that is to run with each of them.
+inline const optimizer_case& any_case() {
+  return optimizer_cases()[GENERATE(Catch::Generators::range(std::size_t{0}, optimizer_cases().size()))];
+}
+
+/// A copy of the weights as the gradients are stored; none for FP32.
+template <typename Gradient>
+using copy_of = std::conditional_t<std::is_same_v<Gradient, float32>, void, Gradient>;
+
+/// Gradients that are scaled by 4 and to be clipped to three quarters.
+inline constexpr syclamp::step_verdict unscale_and_clip{1, 1.0f, 0.25f, 0.75f};
+inline constexpr double unscaled_and_clipped = 0.25 * 0.75;
 
 /// What a step may change, bit by bit.
 struct training_state {
@@ -62,6 +79,14 @@ struct training {
       place += gradients.list[i].count() + 3;
     }
     return all;
+  }
+
+  /// Other gradients, finite but for the one at `overflow`, if there is one.
+  void backward(std::uint32_t seed, std::optional<std::uint64_t> overflow = {}) {
+    gradients.content = finite_bits<Gradient>(flat::total(), seed);
+    if (overflow) gradients.content[*overflow] = Gradient::infinity;
+    const auto bytes = gradients.content.size() * sizeof gradients.content[0];
+    on.queue().memcpy(gradients.memory.data(), gradients.content.data(), bytes).wait();
   }
 
   training_state read() const {
