@@ -209,14 +209,23 @@ struct opened_checkpoint {
   std::uint64_t payload_begin = 0;
 };
 
+/// What is loaded is read a second time, so it is checked a second time: somebody may have written to the file.
 void load_optimizers(const opened_checkpoint& from, const checkpoint_parts& into) {
   std::uint64_t at = from.payload_begin;
+  block_checksum sum;
+  std::string front(from.payload_begin, '\0');
+  from.file.read(0, front.data(), front.size());
+  sum.add(front.data(), front.size());
   const byte_source next = [&](void* data, std::size_t bytes) {
     from.file.read(at, data, bytes);
+    sum.add(data, bytes);
     at += bytes;
   };
   for (std::size_t i = 0; i < into.optimizers.size(); ++i)
     read_state(optimizer_access::of(*into.optimizers[i]), from.content.optimizers[i], next);
+  std::uint64_t saved = 0;
+  from.file.read(at, &saved, sizeof saved);
+  if (saved != sum.value()) refuse(itself, "has changed while it was read");
 }
 
 }  // namespace
@@ -256,10 +265,9 @@ std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_
     has_begun = true;
     load_optimizers(saved, into);
     return saved.content.notes;
-  } catch (const invalid_argument& problem) {
-    throw error(fmt::format("cannot load {}: {}", file.string(), problem.what()));
   } catch (const std::exception& problem) {
-    if (!has_begun) throw;
+    if (!has_begun && dynamic_cast<const invalid_argument*>(&problem) == nullptr) throw;
+    if (!has_begun) throw error(fmt::format("cannot load {}: {}", file.string(), problem.what()));
     throw error(fmt::format("cannot load {}: {}; a part of it has been loaded: load another checkpoint, or start anew",
                             file.string(), problem.what()));
   }

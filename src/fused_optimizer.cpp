@@ -415,6 +415,7 @@ const std::uint64_t* fused_optimizer::device_steps(std::uint32_t group) const {
 
 std::uint64_t fused_optimizer::steps(std::uint32_t group) const {
   std::uint64_t applied = 0;
+  need_no_recording(state_->on.queue());
   state_->on.queue().memcpy(&applied, device_steps(group), sizeof applied).wait();
   return applied;
 }
@@ -439,6 +440,7 @@ std::vector<float> fused_optimizer::weights(std::size_t parameter) const {
   const std::uint64_t count = state_->parameters[parameter].gradient.count();
   std::vector<float> values(count);
   sycl::queue& queue = state_->on.queue();
+  need_no_recording(queue);
   if (count == 0) return values;
   if (slot.storage != weight_storage::split) {
     queue.memcpy(values.data(), pointer_to(slot.weights), count * sizeof(float)).wait();

@@ -36,6 +36,9 @@ struct description<group_record> {
   static constexpr std::size_t unused = 0;
 };
 
+static_assert(is_complete<optimizer_record>, "a member of optimizer_record is not saved: add it to its fields");
+static_assert(is_complete<group_record>, "a member of group_record is not saved: add it to its fields");
+
 namespace {
 
 using kernels::weight_storage;

@@ -121,7 +121,10 @@ void decode(const json& from, Value& to, const std::string& path) {
     to = from.get_ref<const std::string&>();
   } else if constexpr (is_list<Value>) {
     if (!from.is_array()) refuse(path, from, "an array");
-    for (const json& one : from) decode(one, to.emplace_back(), fmt::format("{}[{}]", path, to.size() - 1));
+    for (const json& one : from) {
+      const std::string place = fmt::format("{}[{}]", path, to.size());
+      decode(one, to.emplace_back(), place);
+    }
   } else if constexpr (std::is_class_v<Value>) {
     decode_fields(from, to, path);
   } else {

@@ -89,6 +89,7 @@ struct tensor_list::state {
 
   /// Copies the addresses to the device from one of two host buffers in turn, so that the copy before may still run.
   void send_addresses() {
+    need_no_recording(on.queue());  // every replay would send these
     changed = false;
     ++view.version;
     if (tensors.empty()) return;

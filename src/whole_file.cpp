@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <optional>
+#include <random>
 #include <system_error>
 #include <utility>
 
@@ -58,9 +60,10 @@ class descriptor {
   int number_;
 };
 
-descriptor opened(const fs::path& file, int flags) {
-  constexpr mode_t anybody = 0666;  // as far as the umask lets
-  return descriptor(uninterrupted([&] { return ::open(file.c_str(), flags | O_CLOEXEC, anybody); }));
+constexpr mode_t anybody = 0666;  // as far as the umask lets
+
+descriptor opened(const fs::path& file, int flags, mode_t mode = anybody) {
+  return descriptor(uninterrupted([&] { return ::open(file.c_str(), flags | O_CLOEXEC, mode); }));
 }
 
 /// Whether the file is ours alone. File systems that know no locks have none to take, and none to respect.
@@ -68,30 +71,47 @@ bool is_locked(const descriptor& file) {
   return uninterrupted([&] { return ::flock(file.number(), LOCK_EX | LOCK_NB); }) == 0 || errno != EWOULDBLOCK;
 }
 
-constexpr std::string_view temporary_prefix = ".syclamp-", temporary_suffix = ".new";
+/// What the names of this machine's temporary files begin and end with. Locks of some file systems hold on one machine
+/// only, so nobody touches those of another.
+std::string temporary_prefix() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  return fmt::format(".syclamp-{}-", host.data());
+}
+constexpr std::string_view temporary_suffix = ".new";
 
-/// Removes what processes that were killed have left. Who writes holds a lock, and where there are no locks nothing is
-/// removed. All of this may fail: it is only about room.
+/// Whether a name still belongs to an open file.
+bool is_name_of(const fs::path& name, const struct stat& file) {
+  struct stat named{};
+  return ::lstat(name.c_str(), &named) == 0 && named.st_dev == file.st_dev && named.st_ino == file.st_ino;
+}
+
+/// Removes what processes of this machine that were killed have left. Who writes holds a lock, and where there are no
+/// locks nothing is removed. All of this may fail: it is only about room.
 void remove_leftovers(const fs::path& folder) {
   std::error_code ignored;
+  const std::string prefix = temporary_prefix();
   for (fs::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored)) {
     const std::string name = it->path().filename().string();
-    if (!name.starts_with(temporary_prefix) || !name.ends_with(temporary_suffix)) continue;
+    if (!name.starts_with(prefix) || !name.ends_with(temporary_suffix)) continue;
     const descriptor file = opened(it->path(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
     struct stat found{};
     if (!file.is_open() || ::fstat(file.number(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
-    if (uninterrupted([&] { return ::flock(file.number(), LOCK_EX | LOCK_NB); }) == 0) ::unlink(it->path().c_str());
+    if (uninterrupted([&] { return ::flock(file.number(), LOCK_EX | LOCK_NB); }) == 0 && is_name_of(it->path(), found))
+      ::unlink(it->path().c_str());
   }
 }
 
 /// A new file beside another one, which is removed unless it takes the other's place.
 class temporary_file {
  public:
-  explicit temporary_file(const fs::path& target) : target_(target) {
+  /// \param mode  who may read it, as long as it is not whole
+  temporary_file(const fs::path& target, mode_t mode) : target_(target) {
     static std::atomic<unsigned> count = 0;
     do {  // a name that is taken belongs to another process, or to one that has died: try the next one
-      name_ = target.parent_path() / fmt::format("{}{}-{}{}", temporary_prefix, ::getpid(), count++, temporary_suffix);
-      file_ = opened(name_, O_WRONLY | O_CREAT | O_EXCL);
+      name_ = target.parent_path() / fmt::format("{}{}-{:x}-{}{}", temporary_prefix(), ::getpid(),
+                                                 std::random_device{}(), count++, temporary_suffix);
+      file_ = opened(name_, O_WRONLY | O_CREAT | O_EXCL, mode);
     } while (file_.is_open() ? !is_kept() : errno == EEXIST);
     if (!file_.is_open()) fail("write", target);
   }
@@ -116,6 +136,9 @@ class temporary_file {
   /// The content has to be on the disk before the name is. The lock is held until the name is gone.
   void replace_target() {
     if (uninterrupted([&] { return ::fsync(file_.number()); }) != 0) fail("write", target_);
+    struct stat own{};
+    if (::fstat(file_.number(), &own) != 0 || !is_name_of(name_, own))
+      fail("write", target_, "its temporary file was removed by somebody else");
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail("write", target_);
     has_moved_ = true;
   }
@@ -141,7 +164,10 @@ void sync_folder(const fs::path& folder) {
 fs::path behind_links(const fs::path& file) {
   std::error_code failed;
   fs::path target = fs::absolute(file, failed);
-  if (!failed) target = fs::weakly_canonical(target, failed);
+  constexpr int most_links = 40;  // as many as the kernel follows
+  for (int i = 0; i < most_links && !failed && fs::is_symlink(fs::symlink_status(target, failed)); ++i)
+    target = target.parent_path() / fs::read_symlink(target, failed);  // also one that leads to no file yet
+  if (!failed || failed == std::errc::no_such_file_or_directory) target = fs::weakly_canonical(target, failed);
   if (failed) fail("write", file, failed.message());
   return target;
 }
@@ -167,7 +193,8 @@ struct file_replacement::state {
     exists = ::stat(target.c_str(), &old) == 0;
     if (exists && !S_ISREG(old.st_mode)) fail("write", file, "it is not a file, but a folder, a device or a pipe");
     remove_leftovers(target.parent_path());
-    fresh.emplace(target);
+    constexpr mode_t owner_writes = 0200;
+    fresh.emplace(target, exists ? (old.st_mode & anybody) | owner_writes : anybody);
   }
 
   fs::path target;

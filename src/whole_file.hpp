@@ -21,9 +21,9 @@ void replace_file(const std::filesystem::path& file, std::string_view content);
 
 /// The same, block by block: nothing is replaced before `commit`, and nothing is left if that is not reached.
 ///
-/// A process that is killed leaves its temporary file, `.syclamp-<process>-<number>.new`, beside the target. The next
-/// file that is replaced in the same folder, by whomever, removes all of them whose writers are gone. Writers lock
-/// theirs (flock), so those that are at work, also on other machines, are left in peace.
+/// A process that is killed leaves its temporary file, `.syclamp-<machine>-….new`, beside the target. The next file
+/// that is replaced in the same folder by the same machine removes all of them whose writers are gone. Writers lock
+/// theirs (flock), so those that are at work are left in peace.
 class file_replacement {
  public:
   explicit file_replacement(const std::filesystem::path& file);

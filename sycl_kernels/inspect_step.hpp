@@ -34,10 +34,11 @@ struct inspect_step {
     // The first work-item has written what its group has found: its ticket releases that, and acquires the others'.
     if (item.id == 0) local.is_last = take_ticket(&memory->tickets) + 1 == item.groups ? 1 : 0;
     if constexpr (GroupSize > 1) item.barrier();
-    if (local.is_last == 0) return;
-    if (item.id == 0) memory->tickets = 0;
-    judging::run(item, local.all, findings, starts, tensors, result, memory, states, drafts, max_norm, how, list,
-                 verdicts);
+    if (local.is_last != 0) {
+      if (item.id == 0) memory->tickets = 0;
+      judging::run(item, local.all, findings, starts, tensors, result, memory, states, drafts, max_norm, how, list,
+                   verdicts);
+    }
   }
 };
 

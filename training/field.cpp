@@ -39,7 +39,7 @@ constexpr std::array<range, parameter_count> ranges{{{-1.0, -0.5},
                                                      {0.0, 2.0},
                                                      {0.5, 1.5},
                                                      {0.0, 1.0},
-                                                     {0.0, 2 * std::numbers::pi}}};
+                                                     {0.0, std::numbers::pi}}};
 
 /// exp(-damping · t) · cos(k · (r - speed · t) + phase), with r from the source to each point of the unit cube.
 void compute_wave(const std::array<double, parameter_count>& of, float* field) {
@@ -83,12 +83,11 @@ samples make_samples(std::uint64_t first, std::uint64_t count) {
 
 task field_task(std::uint64_t batch) {
   task field{.name = "field",
-             // Phases go all the way round, so the mean of every output is 0: there is nothing that a bias could learn.
-             .model = {.widths = {parameter_count, 64, 64, points}, .output_has_bias = false},
+             .model = {.widths = {parameter_count, 64, 64, points}},
              .batch = 4096,
              .epochs = 70,
              .shuffles_rows = false,
-             .optimizer = {.lr = 1e-2, .weight_decay = 0.0},
+             .optimizer = {.lr = 4e-3, .weight_decay = 0.0},
              .schedule = {.kind = lr_schedule::shape::decay, .gamma = 0.5f, .warm_up = 10, .steps = 60}};
   if (batch != 0) field.batch = batch;
   constexpr std::uint64_t most = 1u << 16;

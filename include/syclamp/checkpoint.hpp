@@ -33,8 +33,10 @@ struct checkpoint_parts {
 
 inline constexpr std::size_t longest_notes = std::size_t{1} << 20;  ///< in bytes
 
-/// Saves between two steps. At any moment, also if the process is killed or the machine loses power, the old or the new
-/// file is there, whole. It is written in blocks of some MiB, so the host needs no room for the model. Waits.
+/// Saves between two steps, and not while micro-batches are accumulated (of steps that a `recorded_step` replays, the
+/// scaler cannot know where they are). At any moment, also if the process is killed or the machine loses power, the old
+/// or the new file is there, whole. It is written in blocks of some MiB, so the host needs no room for the model.
+/// Waits.
 ///
 /// A process that is killed while it saves leaves a file `.syclamp-….new`; the next one that saves to the same folder
 /// removes it.
@@ -57,7 +59,7 @@ void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& 
 /// Everything is checked before anything is changed: checksums, versions, sizes, and that the parts fit.
 /// \return the notes
 /// \throws error that names the file and says what is wrong with it, or in what the parts differ. They are as they were
-///         then, unless it says otherwise: if the file cannot be read a second time, because the disk fails.
+///         then, unless it says otherwise: if the disk, the device or its memory fails after the checks.
 std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_parts& into);
 
 }  // namespace syclamp

@@ -31,8 +31,9 @@ enum class recording {
 ///
 /// Recorded, the calls are made once, when this is made, and nothing runs; each step then submits what they would have
 /// submitted. So they must be the same for every step: what changes (gradients, learning rates, limits) changes in
-/// device memory. They must neither wait nor allocate: `loss_scaler::prepare` does that before. Callbacks of
-/// `loss_scaler::on_step` come from `report`.
+/// device memory. (After `tensor_list::set_address` call `loss_scaler::prepare`, which sends the new addresses to the
+/// device: a replay does not.) They must neither wait nor allocate: `loss_scaler::prepare` does that before. Callbacks
+/// of `loss_scaler::on_step` come from `report`.
 ///
 /// Where the device or the compiler has no graphs, or `recording::never` is given, each step makes the calls.
 ///

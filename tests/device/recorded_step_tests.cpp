@@ -173,10 +173,20 @@ TEST_CASE("calls that would wait while they are recorded are refused, and say wh
   CHECK_THROWS_AS(recorded_step(on, [&] { on.wait(); }), misuse_error);
   CHECK_THROWS_AS(recorded_step(on, nullptr), invalid_argument);
 
-  // The queue is as it was: nothing that was refused is left behind, and the next step works.
+  // New addresses would be sent by every replay.
+  const device_buffer<float> moved(on.queue(), std::vector<float>(training::elements, 0.0f));
+  tensor_list list(on, array_view(moved.data(), training::elements));
+  code.scaler.prepare(list);
+  list.set_address(0, code.gradients.data());
+  CHECK_THROWS_AS(recorded_step(on, [&] { clear(list); }), misuse_error);
+  code.scaler.prepare(list);
+  CHECK_NOTHROW(recorded_step(on, [&] { clear(list); }));
+
+  // The queue is as it was, and the next step works.
   code.scaler.prepare(code.optimizer.gradients());
   code.backward(1.0f, code.scaler.current_scale());
   recorded_step step(on, [&] {
+    code.scaler.scaled_by_caller();
     code.scaler.step(code.optimizer);
     code.scaler.update();
   });

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -176,14 +177,20 @@ TEST_CASE("rests of many killed processes do not pile up, and writers at work ar
     REQUIRE(WIFSIGNALED(status));
     REQUIRE(files_in(folder.path()) <= 2);
   }
-  // What only looks like one is not touched: links, folders, pipes, other names.
+  // What only looks like one is not touched: links, folders, pipes, other names, those of another machine.
+  std::array<char, 256> host{};
+  REQUIRE(gethostname(host.data(), host.size() - 1) == 0);
+  const auto rest_like = [&](const std::string& name) {
+    return folder.path() / (".syclamp-" + std::string(host.data()) + "-1-" + name + ".new");
+  };
+  std::ofstream(folder.path() / ".syclamp-elsewhere?-1-0.new") << "of another machine";
   const fs::path precious = folder.path() / "precious";
   std::ofstream(precious) << "precious";
-  fs::create_symlink("precious", folder.path() / ".syclamp-1-link.new");
-  fs::create_directory(folder.path() / ".syclamp-1-folder.new");
-  REQUIRE(mkfifo((folder.path() / ".syclamp-1-pipe.new").c_str(), 0600) == 0);
+  fs::create_symlink("precious", rest_like("link"));
+  fs::create_directory(rest_like("folder"));
+  REQUIRE(mkfifo(rest_like("pipe").c_str(), 0600) == 0);
   replace(file, "new");
-  CHECK(files_in(folder.path()) == 6);
+  CHECK(files_in(folder.path()) == 7);
   CHECK(content_of(precious) == "precious");
   at_work.commit();
   CHECK(content_of(folder.path() / "other") == "content");
