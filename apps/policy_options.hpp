@@ -15,6 +15,8 @@ namespace syclamp::program {
 struct policy_options {
   std::optional<double> init, growth, backoff, min, max;
   std::optional<std::uint32_t> interval, hysteresis;
+
+  bool has_any() const { return init || growth || backoff || min || max || interval || hysteresis; }
 };
 
 /// Adds --init, --growth, --backoff, --interval, --min, --max and --hysteresis.

@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -32,34 +34,56 @@ fs::path report_program() {
   return fs::exists(installed / "__main__.py", failed) ? installed : fs::path(SYCLAMP_REPORT_MAIN);
 }
 
-}  // namespace
+/// A file that can be run; a name without a folder is looked for in PATH, as a shell does.
+bool can_run(const fs::path& program) {
+  if (program.has_parent_path()) return access(program.c_str(), X_OK) == 0;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (access((fs::path(folder.empty() ? "." : folder) / program).c_str(), X_OK) == 0) return true;
+  return false;
+}
 
-void make_report(const fs::path& json_file, const fs::path& folder) {
-  const fs::path interpreter = python(), program = report_program(), page = folder / "index.html";
-  const auto refuse = [&](const std::string& why) {
-    throw std::runtime_error(
-        fmt::format("cannot make {}: {}; what training has shown is in {}", page.string(), why, json_file.string()));
-  };
-  std::error_code failed;
-  if (interpreter.has_parent_path() && !fs::exists(interpreter, failed))
-    refuse(
-        fmt::format("there is no {}; ./run setup makes it, or set SYCLAMP_PYTHON to a Python with what "
-                    "setup/report.lock lists",
-                    interpreter.string()));
-  if (!fs::exists(program / "__main__.py", failed))
-    refuse(fmt::format("there is no report program in {}", program.string()));
-
-  std::vector<std::string> words{interpreter.string(), program.string(), json_file.string(), "-o", page.string()};
+/// Runs a program in a process group of its own, so that Ctrl-C of a terminal does not reach it.
+/// \return what is wrong, if anything is
+std::string run_apart(std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
   pid_t child = 0;
-  if (const int problem = posix_spawnp(&child, words[0].c_str(), nullptr, nullptr, arguments.data(), environ))
-    refuse(fmt::format("{} does not start: {}", words[0], std::strerror(problem)));
+  const int problem = posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  if (problem != 0) return fmt::format("{} does not start: {}", words[0], std::strerror(problem));
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) refuse("the report program failed, see above");
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return fmt::format("{} was lost: {}", words[0], std::strerror(errno));
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "" : "the report program failed, see above";
+}
+
+}  // namespace
+
+void need_report_program() {
+  const fs::path interpreter = python(), program = report_program();
+  if (!can_run(interpreter))
+    throw std::runtime_error(
+        fmt::format("--report: there is no {} that can be run; ./run setup makes it, or set SYCLAMP_PYTHON to a Python "
+                    "with what setup/report.lock lists",
+                    interpreter.string()));
+  if (std::error_code failed; !fs::exists(program / "__main__.py", failed))
+    throw std::runtime_error(fmt::format("--report: there is no report program in {}", program.string()));
+}
+
+void make_report(const fs::path& json_file, const fs::path& folder) {
+  const fs::path page = folder / "index.html";
+  const std::string problem =
+      run_apart({python().string(), report_program().string(), json_file.string(), "-o", page.string()});
+  if (!problem.empty())
+    throw std::runtime_error(fmt::format("cannot make {}: {}; what training has shown is in {}", page.string(), problem,
+                                         json_file.string()));
 }
 
 }  // namespace syclamp::program

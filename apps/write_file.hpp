@@ -10,4 +10,8 @@ namespace syclamp::program {
 /// \throws std::runtime_error that names the file
 void write_file(const std::filesystem::path& file, std::string_view text);
 
+/// Before work whose results are to be written: whether `write_file` has a chance.
+/// \throws std::runtime_error that names the file
+void need_writable(const std::filesystem::path& file);
+
 }  // namespace syclamp::program

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <sstream>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -20,6 +22,20 @@ constexpr unsigned brightest = 16;
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
   throw error(
       fmt::format("cannot use {}: {}; ./run setup makes it anew, and --data names another file", file.string(), why));
+}
+
+/// The whole file; what is not a file of digits may have no end.
+std::string text_of(const std::filesystem::path& file) {
+  constexpr std::size_t most_bytes = 1u << 20;  // four times what is expected
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) refuse(file, std::strerror(errno));
+  std::string text(most_bytes + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad() || std::filesystem::is_directory(file)) refuse(file, "it cannot be read");
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > most_bytes) refuse(file, fmt::format("it has more than {} bytes", most_bytes));
+  return text;
 }
 
 /// Numbers of a line, all of them in their range.
@@ -54,16 +70,13 @@ task digits_task(const std::filesystem::path& file, std::uint64_t batch) {
               .optimizer = {.lr = 1e-3},
               .schedule = {.kind = lr_schedule::shape::decay, .gamma = 0.5f, .warm_up = 3, .steps = 30}};
   if (batch != 0) digits.batch = batch;
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) refuse(file, std::strerror(errno));
+  std::istringstream stream(text_of(file));
   std::uint64_t number = 0;
   for (std::string line; std::getline(stream, line);) {
     if (++number > rows) refuse(file, fmt::format("it has more than {} lines", rows));
     if (!line.empty() && line.back() == '\r') line.pop_back();
     read_line(line, number, file, number <= rows - held_out_rows ? digits.training : digits.held_out);
   }
-  if (stream.bad() || std::filesystem::is_directory(file)) refuse(file, "it cannot be read");
   if (number != rows) refuse(file, fmt::format("it has {} lines instead of {}", number, rows));
   if (digits.batch > digits.training.count)
     throw invalid_argument(

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,17 +63,25 @@ struct run_result {
   std::vector<std::uint64_t> skipped = {};
   double final_scale = 1.0;
   std::uint64_t looks = 0;
-  std::vector<tensor_result> tensors = {};
-  exponent_result exponents = {};  ///< of the last look
+  std::vector<tensor_result> tensors = {};  ///< of all weights, then of the output
+  exponent_result exponents = {};           ///< of the last look
   step_times times = {};
 
   double loss() const { return held_out.empty() ? unknown : held_out.back().loss; }
   double accuracy() const { return held_out.empty() ? unknown : held_out.back().accuracy; }
 
   /// Of all gradients that were looked at, those that were exactly zero.
-  double zero_share() const {
+  double zero_share() const { return zero_share_of(tensors); }
+
+  /// The same of those that the optimizer gets; the last tensor is the output.
+  double zero_share_weights() const {
+    return zero_share_of(std::span(tensors).first(tensors.empty() ? 0 : tensors.size() - 1));
+  }
+
+ private:
+  double zero_share_of(std::span<const tensor_result> some) const {
     double zeros = 0.0, elements = 0.0;
-    for (const tensor_result& one : tensors) {
+    for (const tensor_result& one : some) {
       zeros += one.zeros;
       elements += static_cast<double>(one.elements) * static_cast<double>(looks);
     }
@@ -84,9 +92,10 @@ struct run_result {
 /// All runs of a task.
 struct task_result {
   std::string task;
+  std::string command = {};  ///< that makes the same runs again
   std::uint64_t seed = 0, epochs = 0, steps = 0, batch = 0, parameters = 0;
   std::string device = {}, profile = {}, gemm = {};
-  bool interrupted = false;
+  bool interrupted = false;  ///< runs are missing, or were not trained to their end
   std::vector<run_result> runs = {};
 };
 

@@ -48,6 +48,7 @@ json json_of(const run_result& run) {
       {"loss", number(run.loss())},
       {"accuracy", number(run.accuracy())},
       {"zero_share", number(run.zero_share())},
+      {"zero_share_weights", number(run.zero_share_weights())},
       {"skips", run.skipped.size()},
       {"final_scale", number(run.final_scale)},
       {"seconds", run.seconds},
@@ -78,6 +79,7 @@ json json_of(const run_result& run) {
 
 json json_of(const task_result& task) {
   return {{"task", task.task},
+          {"command", task.command},
           {"seed", task.seed},
           {"epochs", task.epochs},
           {"steps", task.steps},

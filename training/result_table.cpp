@@ -29,7 +29,9 @@ std::string table_of(const task_result& task) {
                         std::isfinite(run.loss()) ? fmt::format("{:.5f}", run.loss()) : "diverged",
                         percent(run.accuracy(), 1), percent(run.zero_share(), 2), run.skipped.size(),
                         scale_of(run.final_scale), run.seconds, percent(run.times.scaling_share(), 2));
-  return text;
+  return text +
+         "Gradients that are 0: of all that are stored, the output's and the weights'. "
+         "The weights' alone are in the JSON.\n";
 }
 
 }  // namespace syclamp::training

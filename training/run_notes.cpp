@@ -8,7 +8,7 @@ namespace syclamp::training {
 namespace {
 
 using json = nlohmann::json;
-constexpr int notes_version = 1;
+constexpr int notes_version = 2;
 
 /// The last part of a curve that is too long.
 template <typename Point>
@@ -16,7 +16,10 @@ void halve(std::vector<Point>& curve) {
   curve.erase(curve.begin(), curve.begin() + static_cast<std::ptrdiff_t>(curve.size() / 2));
 }
 
-std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of(const json& value) {
+  if (value.is_number_float()) return fmt::format("{}", value.get<double>());
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
 
 }  // namespace
 
@@ -27,7 +30,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(held_out_point, step, loss, accuracy)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(scale_point, step, scale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_result, name, steps, seconds, losses, held_out, scales, skipped, final_scale,
                                    looks, tensors, exponents)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_identity, task, precision, scaling, seed, batch)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_identity, task, precision, scaling, seed, batch, init, growth, backoff, min, max,
+                                   interval, hysteresis)
 
 // CBOR, because JSON has no NaN.
 std::string notes_of(const run_identity& who, const run_result& so_far, std::size_t longest) {

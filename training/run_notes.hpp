@@ -13,6 +13,8 @@ namespace syclamp::training {
 struct run_identity {
   std::string task, precision, scaling;
   std::uint64_t seed = 0, batch = 0;
+  double init = 1.0, growth = 1.0, backoff = 1.0, min = 1.0, max = 1.0;  ///< of the scale
+  std::uint32_t interval = 0, hysteresis = 0;
 };
 
 /// At most `longest` bytes: of very long runs the beginnings of the curves are left out.

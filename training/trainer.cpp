@@ -128,9 +128,13 @@ void trainer::train(std::uint64_t epochs, const run_observer& observer) {
     observer.progress(result_.steps, all);
   }
   result_.times = clock_.medians();
-  const step_times& part = result_.times;
+  step_times& part = result_.times;
+  if (settings_.policy.mode == scaling_mode::disabled) {  // nothing is inspected, and there is no scale to move
+    part.apply += part.inspect + part.update;
+    part.inspect = part.update = 0.0;
+  }
   const double known = part.forward + part.backward + part.inspect + part.apply + part.update;
-  result_.times.other = std::max(0.0, result_.seconds / static_cast<double>(result_.steps) - known);
+  part.other = std::max(0.0, result_.seconds / static_cast<double>(result_.steps) - known);
 }
 
 void trainer::finish_epoch(std::uint64_t first, std::uint64_t made) {
@@ -149,7 +153,19 @@ void trainer::finish_epoch(std::uint64_t first, std::uint64_t made) {
 // --- Going on later ---
 
 run_identity trainer::identity() const {
-  return {task_.name, settings_.precision, settings_.scaling, settings_.seed, task_.batch};
+  const scaling_policy& policy = settings_.policy;
+  return {.task = task_.name,
+          .precision = settings_.precision,
+          .scaling = settings_.scaling,
+          .seed = settings_.seed,
+          .batch = task_.batch,
+          .init = policy.init,
+          .growth = policy.growth,
+          .backoff = policy.backoff,
+          .min = policy.min,
+          .max = policy.max,
+          .interval = policy.interval,
+          .hysteresis = policy.hysteresis};
 }
 
 void trainer::save(const std::filesystem::path& file) {

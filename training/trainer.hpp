@@ -35,6 +35,8 @@ class trainer {
   /// Waits, and compiles what the optimizer and the scaler need.
   /// \param of  must outlive this
   trainer(const engine& on, const task& of, run_settings settings);
+  trainer(const trainer&) = delete;  // the scaler reports to this one
+  trainer& operator=(const trainer&) = delete;
 
   /// Trains until there have been so many epochs, or until it shall stop. A run goes on where it stopped.
   void train(std::uint64_t epochs, const run_observer& observer);
@@ -45,7 +47,7 @@ class trainer {
   void save(const std::filesystem::path& file);
 
   /// Goes on with a run that was saved. Waits.
-  /// \throws error that names the file, and says in what it is another run
+  /// \throws error that names the file, and says in what it is another run; then this one is good for nothing any more
   void load(const std::filesystem::path& file);
 
   const run_result& result() const { return result_; }
