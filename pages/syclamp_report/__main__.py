@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python report FILE.json… -o OUT/index.html"""
+"""python pages FILE.json… -o OUT/index.html"""
 import argparse
 import logging
 import pathlib

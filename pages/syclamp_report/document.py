@@ -3,11 +3,12 @@
 numbers (None where the file says null) and printable text, or the file was refused with the place and the reason."""
 import json
 import math
+import shlex
 import unicodedata
 from dataclasses import dataclass
 
 MOST_BYTES = 256 << 20
-MOST_CHARACTERS = 200
+MOST_CHARACTERS, LONGEST_COMMAND = 200, 2000
 LARGEST = 1e100  # nothing that is measured comes near; sums and ratios of what is below stay finite
 MOST_TRAININGS, MOST_RUNS = 32, 32
 PHASES = ("forward", "backward", "inspect", "apply", "update", "other")
@@ -48,6 +49,7 @@ class Run:
     loss: float | None
     accuracy: float | None
     zero_share: float | None
+    zero_share_weights: float | None
     skips: int | None
     final_scale: float | None
     seconds: float | None
@@ -61,6 +63,10 @@ class Run:
     tensors: list[Tensor]
     step_seconds: dict[str, float]  # of one step, in the order of PHASES; what took no time is left out
 
+    def zero_share_output(self):
+        """Of the gradient of the output, which is the tensor of that name; None if there is none."""
+        return next((tensor.zero_share for tensor in self.tensors if tensor.name == "output"), None)
+
     def scale_at(self, step):
         """The scale that a step was taken with; None if the run has no curve."""
         found = [scale for at, scale in self.scale_curve if at <= step] or [scale for _, scale in self.scale_curve[:1]]
@@ -70,6 +76,7 @@ class Run:
 @dataclass(frozen=True)
 class Training:
     task: str
+    command: str | None  # that makes the same runs again: words as a shell quotes them, the first are «syclamp train»
     seed: int | None
     epochs: int | None
     steps: int | None
@@ -114,14 +121,28 @@ def _training(fields):
         raise Refused(f"{fields.where}runs has {len(runs)} entries; 1 to {MOST_RUNS} are expected")
     counts = {name: fields.count(name) for name in ("seed", "epochs", "steps", "batch", "parameters")}
     texts = {name: fields.text(name) for name in ("device", "profile", "gemm", "version", "date")}
-    return Training(task=fields.text("task", needed=True), interrupted=fields.flag("interrupted"), runs=runs, **counts, **texts)
+    return Training(task=fields.text("task", needed=True), command=_command(fields), interrupted=fields.flag("interrupted"), runs=runs, **counts, **texts)
+
+
+def _command(fields):
+    """People copy it into a shell, so it may be nothing but one call of syclamp. None if it cannot be shown whole."""
+    command = fields.value.get("command")
+    if command is None:
+        return None
+    try:
+        parts = shlex.split(command) if isinstance(command, str) and len(command) <= LONGEST_COMMAND else []
+    except ValueError:  # a quotation that does not end
+        parts = []
+    if parts[:2] != ["syclamp", "train"] or shlex.join(parts) != command:
+        raise Refused(f"{fields.where}command is {_shown(command)}; syclamp train with its options is expected")
+    return command if _printable(command, LONGEST_COMMAND) == command else None
 
 
 def _run(fields):
     return Run(
         name=fields.text("name", needed=True), precision=fields.text("precision"), scaling=fields.text("scaling"),
         loss=fields.number("loss"), accuracy=fields.share("accuracy"), zero_share=fields.share("zero_share"),
-        skips=fields.count("skips"), final_scale=fields.number("final_scale", least=0.0),
+        zero_share_weights=fields.share("zero_share_weights"), skips=fields.count("skips"), final_scale=fields.number("final_scale", least=0.0),
         seconds=fields.number("seconds", least=0.0), scaling_share=fields.share("scaling_share"), steps=fields.count("steps"),
         loss_curve=fields.curve("loss_curve", (_number,)),
         held_out_curve=fields.curve("held_out_curve", (_number, _share)),
@@ -261,11 +282,11 @@ def _ascending(steps, where):
     return steps
 
 
-def _printable(text):
+def _printable(text, most=MOST_CHARACTERS):
     """Without what neither HTML nor a terminal can show, and not without end."""
     clean = "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(each) in ("Cc", "Cs", "Cf", "Co", "Cn") else each
-                    for each in text[:MOST_CHARACTERS + 1])
-    return clean if len(clean) <= MOST_CHARACTERS else clean[:MOST_CHARACTERS - 1] + "…"
+                    for each in text[:most + 1])
+    return clean if len(clean) <= most else clean[:most - 1] + "…"
 
 
 def _shown(value):

@@ -98,11 +98,26 @@ def _underflow(training):
     none, base = named(training, "fp16-none"), baseline(training)
     if none is None or none.zero_share is None:
         return None
-    sentence = f"Without scaling {words.percent(none.zero_share)} of the FP16 gradients were zero"
     dynamic = named(training, "fp16-dynamic")
+    if none.zero_share_weights is not None and none.zero_share_output() is not None:
+        return _underflow_by_kind(none, dynamic, base)
+    sentence = f"Without scaling {words.percent(none.zero_share)} of the FP16 gradients were zero"
     parts = [f"with dynamic scaling {words.percent(dynamic.zero_share)}"] if dynamic and dynamic.zero_share is not None else []
     parts += [f"in FP32 {words.percent(base.zero_share)}"] if base and base.zero_share is not None else []
     return sentence + (f", {words.listed(parts)}." if parts else ".")
+
+
+def _underflow_by_kind(none, dynamic, base):
+    """The gradient of the output is where it begins; what the optimizer gets is another share."""
+    def shares(run):
+        return words.percent(run.zero_share_output()), words.percent(run.zero_share_weights)
+
+    output, weights = shares(none)
+    clauses = [f"Without scaling {output} of the gradient of the output and {weights} of the weights’ gradients were zero in FP16"]
+    for run, how in ((dynamic, "with dynamic scaling"), (base, "in FP32")):
+        if run and run.zero_share_weights is not None and run.zero_share_output() is not None:
+            clauses.append("{} {} and {}".format(how, *shares(run)))
+    return _sentence(clauses)
 
 
 def _skips(training):

@@ -16,7 +16,9 @@ def _section(training, name):
              "diverged": findings.diverged(run, training)}
             for run, look in zip(training.runs, charts.looks([run.name for run in training.runs]))]
     return {"name": name, "training": training, "runs": runs, "sentences": findings.of_training(training),
-            "charts": training_figures.all_of(training, name), "command": _command(training),
+            "charts": training_figures.all_of(training, name), "command": training.command or _command(training),
+            "zeros_of_weights": [(row["label"], row["run"].zero_share_weights) for row in runs
+                                 if row["run"].zero_share_weights is not None],
             "has_base": any(run["against"] for run in runs), "columns": _columns(training)}
 
 

@@ -46,8 +46,7 @@ def step_time(runs, name):
                       edgecolor=charts.colour("surface"), linewidth=0.6)
             left += seconds / size
         total = sum(run.step_seconds.values())
-        scaling = run.step_seconds.get("inspect", 0.0) + run.step_seconds.get("update", 0.0)
-        note = words.seconds(total) + (f"; scaling {words.percent(scaling / total)}" if scaling else "")
+        note = words.seconds(total) + (f"; scaling {words.percent(run.scaling_share)}" if run.scaling_share else "")
         axes.text(0.0, row - 0.3, f"{label_of(run)}: {note}", fontsize=10, va="bottom", ha="left")
         phases = ", ".join(f"{phase} {words.seconds(seconds)}" for phase, seconds in run.step_seconds.items())
         described.append(f"{label_of(run)} {note}: {phases}")
