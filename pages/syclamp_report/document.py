@@ -121,7 +121,8 @@ def _training(fields):
         raise Refused(f"{fields.where}runs has {len(runs)} entries; 1 to {MOST_RUNS} are expected")
     counts = {name: fields.count(name) for name in ("seed", "epochs", "steps", "batch", "parameters")}
     texts = {name: fields.text(name) for name in ("device", "profile", "gemm", "version", "date")}
-    return Training(task=fields.text("task", needed=True), command=_command(fields), interrupted=fields.flag("interrupted"), runs=runs, **counts, **texts)
+    return Training(task=fields.text("task", needed=True), command=_command(fields), interrupted=fields.flag("interrupted"),
+                    runs=runs, **counts, **texts)
 
 
 def _command(fields):
@@ -142,7 +143,8 @@ def _run(fields):
     return Run(
         name=fields.text("name", needed=True), precision=fields.text("precision"), scaling=fields.text("scaling"),
         loss=fields.number("loss"), accuracy=fields.share("accuracy"), zero_share=fields.share("zero_share"),
-        zero_share_weights=fields.share("zero_share_weights"), skips=fields.count("skips"), final_scale=fields.number("final_scale", least=0.0),
+        zero_share_weights=fields.share("zero_share_weights"), skips=fields.count("skips"),
+        final_scale=fields.number("final_scale", least=0.0),
         seconds=fields.number("seconds", least=0.0), scaling_share=fields.share("scaling_share"), steps=fields.count("steps"),
         loss_curve=fields.curve("loss_curve", (_number,)),
         held_out_curve=fields.curve("held_out_curve", (_number, _share)),

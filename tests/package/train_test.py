@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls `syclamp train` as other tools do.   train_test.py PROGRAM VERSION"""
+"""Calls `syclamp train` as other tools do.   train_test.py PROGRAM VERSION [PYTHON OF THE REPORT]"""
+import html.parser
 import json
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import sys
@@ -10,11 +12,12 @@ import tempfile
 import unittest
 
 PROGRAM, VERSION = sys.argv[1:3]
+REPORT_PYTHON = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
 TINY = ("--batch", "32")  # a hidden option: 128 samples of field instead of 16 384
 
-RUN_KEYS = ("name precision scaling loss accuracy zero_share skips final_scale seconds scaling_share steps loss_curve "
-            "held_out_curve scale_curve skipped_steps exponents tensors step_seconds").split()
-TASK_KEYS = "task seed epochs steps batch parameters device profile gemm version date interrupted runs".split()
+RUN_KEYS = ("name precision scaling loss accuracy zero_share zero_share_weights skips final_scale seconds scaling_share "
+            "steps loss_curve held_out_curve scale_curve skipped_steps exponents tensors step_seconds").split()
+TASK_KEYS = "task command seed epochs steps batch parameters device profile gemm version date interrupted runs".split()
 
 
 def made_up_digits():
@@ -28,6 +31,22 @@ def made_up_digits():
 
 def call(*arguments, env=None):
     return subprocess.run([PROGRAM, "train", *arguments], env={**os.environ, **(env or {})}, capture_output=True, text=True)
+
+
+class Words(html.parser.HTMLParser):
+    """What a page says."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.said = []
+        self.feed(page)
+        self.close()
+
+    def handle_data(self, data):
+        self.said.append(data)
+
+    def __str__(self):
+        return " ".join(" ".join(self.said).split())
 
 
 class Train(unittest.TestCase):
@@ -60,6 +79,13 @@ class Train(unittest.TestCase):
             self.assertEqual(list(tensor), "name elements zero_share subnormal_share amax".split())
         zeros = sum(tensor["zero_share"] * tensor["elements"] for tensor in run["tensors"])
         self.assertAlmostEqual(run["zero_share"], zeros / elements, places=12)
+        output = run["tensors"][-1]
+        of_weights = (zeros - output["zero_share"] * output["elements"]) / (elements - output["elements"])
+        self.assertAlmostEqual(run["zero_share_weights"], of_weights, places=12)
+        if run["scaling"] == "none":  # nothing is inspected
+            self.assertEqual((run["scaling_share"], run["step_seconds"]["inspect"]), (0, 0))
+        else:
+            self.assertGreater(run["scaling_share"], 0)
 
     def test_compare(self):
         result, shown = self.train("--compare", "--epochs", "2", *TINY, "--init", "1e30", "--max", "1e30")
@@ -72,6 +98,9 @@ class Train(unittest.TestCase):
             self.check_run(run, "field")
             self.assertIn(run["name"], shown)
         runs = dict(zip(names, result["runs"]))
+        self.assertEqual(result["command"], "syclamp train --task field --compare --epochs 2 --seed 1 --init 1e+30 "
+                                            "--max 1e+30 --batch 32")
+        self.assertIn("the output's and the weights'", shown)
         self.assertEqual([runs[name]["final_scale"] for name in names[:3]], [1, 1, 1024])
         self.assertEqual(runs["fp16-dynamic"]["skipped_steps"], list(range(1, 9)))  # 1e30 is far too large
         self.assertEqual(runs["fp16-dynamic"]["scale_curve"][1][1], runs["fp16-dynamic"]["scale_curve"][0][1] / 2)
@@ -83,6 +112,8 @@ class Train(unittest.TestCase):
     def test_a_fixed_scale_that_overflows_skips_every_step(self):
         result, _ = self.train("--scaling", "static:1e38", "--epochs", "1", *TINY)
         (run,) = result["runs"]
+        again, _ = self.train(*shlex.split(result["command"])[2:])
+        self.assertEqual(again["runs"][0]["loss_curve"], run["loss_curve"])
         self.assertEqual((run["skips"], run["final_scale"]), (4, run["scale_curve"][0][1]))
         self.assertIsNotNone(run["loss"])  # of the weights that it began with
 
@@ -114,6 +145,13 @@ class Train(unittest.TestCase):
         resumed, _ = self.train(*settings, "--epochs", "6", "--checkpoint", file, "--resume")
         for key in ("loss", "loss_curve", "held_out_curve", "scale_curve", "skipped_steps", "exponents", "tensors"):
             self.assertEqual(resumed["runs"][0][key], at_once["runs"][0][key], key)
+        refused = call(*settings, "--epochs", "6", "--checkpoint", file)
+        self.assertEqual((refused.returncode, refused.stdout, refused.stderr.count("\n")), (2, "", 1))
+        self.assertIn(file, refused.stderr)
+        self.assertIn("--resume", refused.stderr)
+        refused = call(*settings[:-1], "4", "--checkpoint", file, "--resume")
+        self.assertEqual((refused.returncode, refused.stderr.count("\n")), (1, 1))
+        self.assertIn("interval 3, but this one has 4", refused.stderr)
         refused = call(*settings, "--checkpoint", file, "--resume", "--seed", "9")
         self.assertEqual((refused.returncode, refused.stdout.count("\n"), refused.stderr.count("\n")), (1, 1, 1))
         self.assertIn("seed 1", refused.stderr)
@@ -132,15 +170,52 @@ class Train(unittest.TestCase):
         self.assertIn("field", shown)
         result = json.loads(self.json.read_text())
         self.assertEqual((list(result), result["task"], result["interrupted"]), (TASK_KEYS, "field", True))
+        self.assertTrue(all(run["steps"] > 0 for run in result["runs"]))
+        self.assertEqual(file.exists(), bool(result["runs"]))
+
+    def test_sigint_in_the_midst_of_a_run_and_on_from_there(self):
+        file = self.folder / "run.ckpt"
+        arguments = [PROGRAM, "train", "--batch", "256", "--json", str(self.json), "--checkpoint", str(file)]
+        leader, follower = os.openpty()  # on a terminal there is a bar, which tells the time left after each epoch
+        running = subprocess.Popen([*arguments, "--epochs", "1000000"], stdout=subprocess.DEVNULL, stderr=follower)
+        os.close(follower)
+        try:
+            shown = b""
+            while b" s left" not in shown:
+                shown += os.read(leader, 1000)
+            running.send_signal(signal.SIGINT)
+            running.wait(timeout=300)
+        finally:
+            running.kill()
+            running.wait()
+            os.close(leader)
+        self.assertEqual(running.returncode, 130)
+        first = json.loads(self.json.read_text())["runs"][0]
+        self.assertEqual(first["held_out_curve"][-1][0], first["steps"])
+        epochs = str(first["steps"] // 4 + 2)
+        resumed, _ = self.train("--batch", "256", "--epochs", epochs, "--checkpoint", str(file), "--resume")
+        at_once, _ = self.train("--batch", "256", "--epochs", epochs)
+        self.assertEqual(resumed["runs"][0]["loss_curve"], at_once["runs"][0]["loss_curve"])
+        self.assertEqual(resumed["runs"][0]["scale_curve"], at_once["runs"][0]["scale_curve"])
+
+    def test_an_ignored_sigint_stays_ignored(self):
+        running = subprocess.Popen([PROGRAM, "train", *TINY, "--epochs", "2"], stdout=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=300)
+        self.assertEqual(running.returncode, 0)
 
     def test_usage_and_files_that_cannot_be_used(self):
         for wrong in (["--task", "x"], ["--precision", "fp8"], ["--scaling", "static:x"], ["--scaling", "static:-1"],
                       ["--scaling", "staticky"], ["--compare", "--precision", "fp32"], ["--epochs", "0"], ["--resume"],
-                      ["--compare", "--checkpoint", "f"], ["--task", "all", "--checkpoint", "f"], ["--growth", "0.5"]):
+                      ["--compare", "--checkpoint", "f"], ["--task", "all", "--checkpoint", "f"], ["--growth", "0.5"],
+                      ["--scaling", "none", "--init", "4"], ["--scaling", "static", "--interval", "4"],
+                      ["--scaling", "static:8", "--max", "4"]):
             done = call(*wrong)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), (wrong, done.stderr))
         help_text = call("--help").stdout
-        for word in ("field", "digits", "static:S", "SYCLAMP_DATA", "Ctrl-C", "--resume"):
+        for word in ("field", "digits", "static:S", "SYCLAMP_DATA", "Ctrl-C", "--resume", "SYCLAMP_PYTHON", "zero_share_weights"):
             self.assertIn(word, help_text)
         whole = made_up_digits()
         file = self.folder / "digits.csv"
@@ -152,11 +227,42 @@ class Train(unittest.TestCase):
             self.assertIn(why, done.stderr)
             self.assertIn("./run setup", done.stderr)
 
+    def test_what_would_fail_at_the_end_fails_before_training(self):
+        missing = str(self.folder / "missing" / "file")
+        (self.folder / "file").write_text("")
+        (self.folder / "page" / "index.html").mkdir(parents=True)
+        for arguments, named in ((["--json", missing], missing), (["--checkpoint", missing], missing),
+                                 (["--json", str(self.folder)], str(self.folder)),
+                                 (["--report", str(self.folder / "file")], str(self.folder / "file")),
+                                 (["--report", str(self.folder / "page")], "index.html"),
+                                 (["--task", "all", "--data", missing], missing),
+                                 (["--task", "digits", "--data", "/dev/zero"], "/dev/zero")):
+            # `true` is no Python, but it can be run, and nobody comes to that.
+            done = call("--epochs", "1", *TINY, *arguments, env={"SYCLAMP_PYTHON": "true"})
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), (arguments, done.stderr))
+            self.assertIn(named, done.stderr)
+        for python in ("/nowhere/python", "no-such-python"):
+            done = call("--epochs", "1", *TINY, "--report", str(self.folder / "new"), env={"SYCLAMP_PYTHON": python})
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1))
+            self.assertIn(python, done.stderr)
+        self.assertFalse((self.folder / "new").exists())
+
     def test_a_report_that_cannot_be_made_leaves_the_results(self):
-        done = call("--epochs", "1", *TINY, "--report", str(self.folder / "page"), env={"SYCLAMP_PYTHON": "/nowhere/python"})
+        done = call("--epochs", "1", *TINY, "--report", str(self.folder / "page"), env={"SYCLAMP_PYTHON": "false"})
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
-        self.assertIn("/nowhere/python", done.stderr)
+        self.assertIn("train.json", done.stderr)
         self.assertEqual(json.loads((self.folder / "page" / "train.json").read_text())["task"], "field")
+
+    @unittest.skipUnless(REPORT_PYTHON and REPORT_PYTHON.exists(), "./run setup has made no Python for reports")
+    def test_the_report_shows_the_runs(self):
+        page = self.folder / "new" / "page"
+        done = call("--compare", "--epochs", "2", *TINY, "--report", str(page), env={"SYCLAMP_PYTHON": str(REPORT_PYTHON)})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(str(page / "index.html"), done.stdout)
+        said = str(Words((page / "index.html").read_text()))
+        for words in ("FP32", "FP16, no scaling", "FP16, static", "FP16, dynamic", "BF16", "of the weights’ gradients",
+                      json.loads((page / "train.json").read_text())["command"]):
+            self.assertIn(words, said)
 
 
 unittest.main(argv=sys.argv[:1])

@@ -159,6 +159,22 @@ class Sentences(unittest.TestCase):
             "Dynamic scaling skipped 8 of 1\u202f400 steps and ended at a scale of 2¹⁶.",
             "Scaling itself (inspecting the gradients, moving the scale) took 0.42\u202f% of a step."])
 
+    def test_zeros_of_the_output_and_of_the_weights_are_told_apart(self):
+        def run(name, output, weights):
+            return {"name": name, "zero_share": 0.7, "zero_share_weights": weights,
+                    "tensors": [{"name": "w", "zero_share": 0.99}, {"name": "output", "zero_share": output}]}
+
+        data = {"task": "t", "runs": [run("fp32", 0.0, 0.125), run("fp16-none", 0.9375, 0.25), run("fp16-dynamic", 0.5, 0.0)]}
+        said = findings.of_training(document.parse(data)[0])
+        self.assertIn("Without scaling 93.8\u202f% of the gradient of the output and 25.0\u202f% of the weights’ gradients were "
+                      "zero in FP16; with dynamic scaling 50.0\u202f% and 0\u202f%; in FP32 0\u202f% and 12.5\u202f%.", said)
+        self.assertIn("Of the weights’ gradients alone they are 12.5 % (FP32), 25.0 % (FP16, no scaling), 0 % (FP16, dynamic).",
+                      page_of(data).words())
+
+    def test_chart_and_table_have_the_same_share_of_scaling(self):
+        data = sample.training(runs=[sample.run("fp16-dynamic") | {"scaling_share": 0.4321}])
+        self.assertEqual(page_of(data).words().count("43.2 %"), 3)  # a sentence, the table, the chart
+
     def test_numbers(self):
         self.assertEqual([words.percent(share) for share in (None, 0.0, 1.0, 0.99996, 0.9996, 0.5)],
                          ["–", "0\u202f%", "100\u202f%", ">\u202f99.99\u202f%", "99.96\u202f%", "50.0\u202f%"])
@@ -183,6 +199,12 @@ class Odd(unittest.TestCase):
         page = page_of({"task": "t", "runs": [{"name": "fp32"}]})
         self.assertEqual(page.titles, [])
         self.assertIn("syclamp train --task t --report report", page.words())
+
+    def test_command(self):
+        self.assertIn("syclamp train --task field --compare --epochs 10 --seed 7 --init 16777216", page_of(sample.training()).words())
+        strange = "syclamp train --data 'a\n\u202eb'"  # cannot be shown as it is
+        self.assertIn("syclamp train --task field --compare --epochs 10 --seed 7 --report report",
+                      page_of(sample.training(command=strange)).words())
 
     def test_diverged_run(self):
         data = sample.training()
@@ -264,6 +286,8 @@ class Command(unittest.TestCase):
         wrong = {
             "task": (3, "", None), "seed": (-1, 1.5, "7", True, 2**64), "interrupted": ("no", 1, 0.0),
             "runs": ({}, "x", [3], [{}]), "device": (3, []),
+            "command": (3, "", "rm -rf x", "syclamp train; x", "syclamp train $(x)", "syclamp train 'x", "syclamp train\nx",
+                        "syclamp train " + "x" * 2000),
         }
         for field, values in wrong.items():
             for value in values:
@@ -272,7 +296,8 @@ class Command(unittest.TestCase):
 
     def test_what_is_not_a_run(self):
         wrong = {
-            "name": (None, 3), "loss": ("0.5", True, [1]), "accuracy": (1.5, -0.1), "zero_share": (97.0, ), "skips": (-1, 0.5),
+            "name": (None, 3), "loss": ("0.5", True, [1]), "accuracy": (1.5, -0.1), "zero_share": (97.0, ),
+            "zero_share_weights": (-0.5, ), "skips": (-1, 0.5),
             "final_scale": (-1.0, ), "seconds": (-1.0, "1"),
             "loss_curve": ({}, [[0]], [[0, 1, 2]], [[0, "x"]], [[-1, 1]], [[1, 1], [0, 1]], [3]),
             "held_out_curve": ([[0, 1.0]], [[0, 1.0, 2.0]]), "scale_curve": ([[0, 0]], [[0, None]], [[0, -2]]),

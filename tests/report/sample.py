@@ -4,7 +4,7 @@ import math
 import random
 
 LAYERS = ("input.weight", "input.bias", "hidden1.weight", "hidden1.bias", "hidden2.weight", "hidden2.bias", "output.weight",
-          "output.bias")
+          "output.bias", "output")
 
 
 def run(name, steps=400, floor=0.004, scale=None, skipped=(), diverges_at=None, accuracy=False, seed=1):
@@ -35,7 +35,7 @@ def run(name, steps=400, floor=0.004, scale=None, skipped=(), diverges_at=None, 
     return {
         "name": name, "precision": name.split("-")[0], "scaling": (name.split("-") + ["none"])[1],
         "loss": None if diverges_at is not None else held[-1][1], "accuracy": held[-1][2],
-        "zero_share": zeros, "skips": len(skipped), "final_scale": value, "seconds": steps * forward * 3.2,
+        "zero_share": zeros, "zero_share_weights": zeros * 0.5, "skips": len(skipped), "final_scale": value, "seconds": steps * forward * 3.2,
         "scaling_share": inspect * 1.2 / (forward * 3.2), "steps": steps, "loss_curve": losses, "held_out_curve": held,
         "scale_curve": scale_curve, "skipped_steps": list(skipped),
         "exponents": {"step": steps // 2, "lowest": -60, "counts": counts, "zeros": lost, "infs": 0, "nans": 0},
@@ -52,7 +52,7 @@ def training(task="field", accuracy=False, **changes):
     """All five runs of --compare."""
     skipped = (0, 1, 2, 3, 4, 5, 6, 7, 262, 363)
     result = {
-        "task": task, "seed": 7, "epochs": 10, "steps": 400, "batch": 4096, "parameters": 1187840,
+        "task": task, "command": f"syclamp train --task {task} --compare --epochs 10 --seed 7 --init 16777216", "seed": 7, "epochs": 10, "steps": 400, "batch": 4096, "parameters": 1187840,
         "device": "AMD EPYC 7763 64-Core Processor", "profile": "cpu", "gemm": "onemkl", "version": "0.1.0",
         "date": "2026-11-16", "interrupted": False,
         "runs": [

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <limits>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -15,7 +16,14 @@ using Catch::Matchers::MessageMatches;
 
 namespace {
 
-const run_identity somebody{.task = "field", .precision = "fp16", .scaling = "dynamic", .seed = 7, .batch = 16};
+const run_identity somebody{.task = "field",
+                            .precision = "fp16",
+                            .scaling = "dynamic",
+                            .seed = 7,
+                            .batch = 16,
+                            .init = 65536,
+                            .max = std::numeric_limits<double>::infinity(),
+                            .interval = 2000};
 constexpr std::size_t longest = 1u << 20;
 
 run_result half_a_run() {
@@ -51,6 +59,13 @@ TEST_CASE("notes of another run, or of nobody, are refused") {
   other = somebody;
   other.precision = "bf16";
   CHECK_THROWS_MATCHES(read_notes(notes, other), invalid_argument, MessageMatches(ContainsSubstring("precision fp16")));
+  other = somebody;
+  other.init = 0.1;
+  CHECK_THROWS_MATCHES(read_notes(notes, other), invalid_argument,
+                       MessageMatches(ContainsSubstring("init 65536") && ContainsSubstring("has 0.1")));
+  other = somebody;
+  other.interval = 50;
+  CHECK_THROWS_MATCHES(read_notes(notes, other), invalid_argument, MessageMatches(ContainsSubstring("interval 2000")));
   for (std::size_t length = 0; length < notes.size(); ++length)
     CHECK_THROWS_AS(read_notes(notes.substr(0, length), somebody), invalid_argument);
   CHECK_THROWS_AS(read_notes("epoch 7", somebody), invalid_argument);

@@ -83,6 +83,7 @@ TEST_CASE("files of digits that are not whole are refused, with the line and the
   CHECK_THROWS_MATCHES(digits_task(folder.path() / "none"), error,
                        MessageMatches(ContainsSubstring("No such file") && ContainsSubstring("./run setup")));
   CHECK_THROWS_AS(digits_task(folder.path()), error);
+  CHECK_THROWS_MATCHES(digits_task("/dev/zero"), error, MessageMatches(ContainsSubstring("more than 1048576 bytes")));
 }
 
 TEST_CASE("the waves of field are what their parameters say") {

@@ -134,6 +134,8 @@ TEST_CASE("FP16 without scaling loses gradients that FP32 has") {
   lossy.train(1, {});
   CHECK(exact.result().zero_share() == 0.0);
   CHECK(lossy.result().zero_share() > 0.0);
+  CHECK(lossy.result().zero_share_weights() != lossy.result().zero_share());
+  CHECK(lossy.result().times.scaling_share() == 0.0);
   CHECK(lossy.result().final_scale == 1.0);
   CHECK(lossy.result().scales.size() == 4);
 }
