@@ -16,7 +16,7 @@ compiler_is_new() {
   esac
 }
 has_header() { has "$cxx" && echo "#include <$1>" | "$cxx" -std=c++20 -E -x c++ -I.syclamp/catch2/usr/include - >/dev/null 2>&1; }
-python_is_new() { has python3 && python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; }
+python_is_new() { has python3 && python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 cmake_is_new() { has cmake && at_least "$(cmake --version | sed -n '1s/[^0-9]*//p')" 3.25; }
 
 missing() {
@@ -100,5 +100,5 @@ fi
 has_header catch2/catch_test_macros.hpp || unpack_catch2
 still=$(missing | tr '\n' ' ')
 if [ -n "$still" ]; then
-  echo "setup: still missing or too old: $still(g++ 12 or clang 16, CMake 3.25, Python 3.10 with venv are needed)" >&2; exit 1
+  echo "setup: still missing or too old: $still(g++ 12 or clang 16, CMake 3.25, Python 3.11 with venv are needed)" >&2; exit 1
 fi

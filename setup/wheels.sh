@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes .syclamp/sycl (the SYCL runtime and its compiler), .syclamp/tools (clang-format, clang-tidy), .syclamp/report
 # (matplotlib, Jinja2) and .syclamp/data (what `syclamp train` learns) from wheels whose versions and hashes are locked. A
-# prefix is whole when the list of its files, written last, still matches what is there.
+# prefix is whole when the list of its files, written last, still matches what is there. With --without-sycl: all but the
+# first, for those who bring a SYCL of their own.
 set -eu
 
 # Every file with its size, less what Python writes while it runs; and the lock file that it was made from.
@@ -36,7 +37,7 @@ make_prefix() { # make_prefix FOLDER LOCK DESCRIPTION [HOW]
 }
 
 mkdir -p .syclamp
-make_prefix .syclamp/sycl setup/sycl.lock "the SYCL runtime (0.75 GB to download)"
+[ "${1-}" = --without-sycl ] || make_prefix .syclamp/sycl setup/sycl.lock "the SYCL runtime (0.75 GB to download)"
 make_prefix .syclamp/tools setup/tools.lock "clang-format and clang-tidy"
 make_prefix .syclamp/report setup/report.lock "what draws the report of syclamp train"
 make_prefix .syclamp/data setup/data.lock "the handwritten digits of scikit-learn" take_digits
