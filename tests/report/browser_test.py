@@ -41,6 +41,7 @@ class InTheBrowser(unittest.TestCase):
         cls.folder = pathlib.Path(folder)
         cls.folder.mkdir(parents=True, exist_ok=True)
         hostile = sample.training("<img src=x onerror=alert(1)>" * 4, interrupted=True)
+        hostile.pop("command", None)  # what is not a call of syclamp would be refused; the page makes its own
         hostile["runs"] = [sample.run("W" * 180), sample.run("fp16-none", diverges_at=90)]
         hostile["runs"][1]["tensors"] += [{"name": "layer." * 30, "zero_share": 0.4}]
         hostile["device"] = "<script>document.title = 'owned'</script>" + "x" * 150
