@@ -143,8 +143,7 @@ void renew_copies(const optimizer_parts& of) {
   for (std::size_t i = 0; i < of.parameters.size(); ++i) {
     const stretch whole{of.slots[i], 0, of.count(i)};
     if (!whole.is_copied()) continue;
-    from.push_back(
-        {{static_cast<const float*>(static_cast<void*>(whole.at(whole.slot.weights, sizeof(float)))), whole.count}});
+    from.push_back({{whole.at(whole.slot.weights, sizeof(float)), whole.count, element_type::float32}});
     to.push_back({whole.model()});
   }
   if (!from.empty()) cast(tensor_list(of.on, from), tensor_list(of.on, to));
