@@ -449,8 +449,7 @@ std::vector<float> fused_optimizer::weights(std::size_t parameter) const {
   std::vector<std::uint16_t> upper(count), lower(count);
   queue.memcpy(upper.data(), pointer_to(slot.model), count * 2);
   queue.memcpy(lower.data(), pointer_to(slot.weights), count * 2).wait();
-  for (std::uint64_t i = 0; i < count; ++i)
-    values[i] = std::bit_cast<float>((static_cast<std::uint32_t>(upper[i]) - (lower[i] >> 15)) << 16 | lower[i]);
+  for (std::uint64_t i = 0; i < count; ++i) values[i] = std::bit_cast<float>(joined(upper[i], lower[i]));
   return values;
 }
 

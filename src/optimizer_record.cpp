@@ -55,8 +55,6 @@ void check_group(const group_record& group, const std::string& path) {
   }
 }
 
-bool is_copied(const kernels::parameter_slot& slot) { return slot.model != 0 && slot.storage != weight_storage::split; }
-
 }  // namespace
 
 std::uint64_t optimizer_record::bytes() const {
@@ -74,7 +72,7 @@ optimizer_record record_of(const optimizer_parts& of) {
                           .moments = of.storage.moments,
                           .is_stochastic = of.storage.how == rounding::stochastic,
                           .groups = {}};
-  record.has_copies = record.is_stochastic && std::any_of(of.slots.begin(), of.slots.end(), is_copied);
+  record.has_copies = record.is_stochastic && std::any_of(of.slots.begin(), of.slots.end(), has_copy);
   std::vector<kernels::parameter_group> groups(of.host_groups.size());
   kernels::optimizer_memory memory{};
   of.on.queue().memcpy(groups.data(), of.groups, groups.size() * sizeof groups[0]);

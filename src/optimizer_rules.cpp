@@ -30,6 +30,16 @@ struct checker {
   }
 };
 
+/// What every optimizer has, and eps if it has one.
+template <typename Settings>
+hyper_parameters basics(const checker& is, const Settings& by) {
+  hyper_parameters hyper{.lr = is.not_negative("lr", by.lr),
+                         .weight_decay = is.not_negative("weight_decay", by.weight_decay),
+                         .maximize = by.maximize};
+  if constexpr (requires { by.eps; }) hyper.eps = is.not_negative("eps", by.eps);
+  return hyper;
+}
+
 optimizer_rule describe(const sgd& by) {
   const checker is{"sgd"};
   if (by.nesterov && (by.momentum <= 0.0 || by.dampening != 0.0))
@@ -37,10 +47,8 @@ optimizer_rule describe(const sgd& by) {
         fmt::format("sgd: nesterov needs a momentum and no dampening, but they are {} and {}; set "
                     "momentum = 0.9 and dampening = 0, or leave nesterov out",
                     by.momentum, by.dampening));
-  hyper_parameters hyper{.lr = is.not_negative("lr", by.lr),
-                         .weight_decay = is.not_negative("weight_decay", by.weight_decay),
-                         .maximize = by.maximize,
-                         .nesterov = by.nesterov};
+  hyper_parameters hyper = basics(is, by);
+  hyper.nesterov = by.nesterov;
   hyper.beta1.value = is.not_negative("momentum", by.momentum);
   hyper.beta1.complement = static_cast<float>(1.0 - static_cast<double>(is.not_negative("dampening", by.dampening)));
   if (by.momentum == 0.0) return {"sgd", &launch::sgd_step, 0, hyper};
@@ -49,12 +57,10 @@ optimizer_rule describe(const sgd& by) {
 
 template <typename Settings>
 hyper_parameters with_betas(const checker& is, const Settings& by) {
-  return {.lr = is.not_negative("lr", by.lr),
-          .weight_decay = is.not_negative("weight_decay", by.weight_decay),
-          .eps = is.not_negative("eps", by.eps),
-          .beta1 = is.rate("betas[0]", by.betas[0]),
-          .beta2 = is.rate("betas[1]", by.betas[1]),
-          .maximize = by.maximize};
+  hyper_parameters hyper = basics(is, by);
+  hyper.beta1 = is.rate("betas[0]", by.betas[0]);
+  hyper.beta2 = is.rate("betas[1]", by.betas[1]);
+  return hyper;
 }
 
 /// Adam and AdamW differ in where the decay goes.
@@ -72,38 +78,27 @@ optimizer_rule describe(const adamw& by) { return describe_adam("adamw", by, tru
 
 optimizer_rule describe(const lion& by) {
   const checker is{"lion"};
-  return {"lion",
-          &launch::lion_step,
-          1,
-          {.lr = is.not_negative("lr", by.lr),
-           .weight_decay = is.not_negative("weight_decay", by.weight_decay),
-           .beta1 = is.rate("betas[0]", by.betas[0]),
-           .beta2 = is.rate("betas[1]", by.betas[1]),
-           .maximize = by.maximize,
-           .decoupled = 1}};
+  hyper_parameters hyper = with_betas(is, by);
+  hyper.decoupled = 1;
+  return {"lion", &launch::lion_step, 1, hyper};
 }
 
 optimizer_rule describe(const adagrad& by) {
   const checker is{"adagrad"};
+  hyper_parameters hyper = basics(is, by);
+  hyper.lr_decay = is.not_negative("lr_decay", by.lr_decay);
   return {"adagrad",
           &launch::adagrad_step,
           1,
-          {.lr = is.not_negative("lr", by.lr),
-           .weight_decay = is.not_negative("weight_decay", by.weight_decay),
-           .eps = is.not_negative("eps", by.eps),
-           .lr_decay = is.not_negative("lr_decay", by.lr_decay),
-           .maximize = by.maximize},
+          hyper,
           {is.not_negative("initial_accumulator_value", by.initial_accumulator_value)}};
 }
 
 optimizer_rule describe(const rmsprop& by) {
   const checker is{"rmsprop"};
-  const hyper_parameters hyper{.lr = is.not_negative("lr", by.lr),
-                               .weight_decay = is.not_negative("weight_decay", by.weight_decay),
-                               .eps = is.not_negative("eps", by.eps),
-                               .beta2 = is.rate("alpha", by.alpha),
-                               .momentum = is.not_negative("momentum", by.momentum),
-                               .maximize = by.maximize};
+  hyper_parameters hyper = basics(is, by);
+  hyper.beta2 = is.rate("alpha", by.alpha);
+  hyper.momentum = is.not_negative("momentum", by.momentum);
   const bool has_momentum = by.momentum > 0.0;
   const launch::apply_operation* step =
       by.centered ? (has_momentum ? &launch::rmsprop_centered_momentum_step : &launch::rmsprop_centered_step)
@@ -113,14 +108,9 @@ optimizer_rule describe(const rmsprop& by) {
 
 optimizer_rule describe(const adadelta& by) {
   const checker is{"adadelta"};
-  return {"adadelta",
-          &launch::adadelta_step,
-          2,
-          {.lr = is.not_negative("lr", by.lr),
-           .weight_decay = is.not_negative("weight_decay", by.weight_decay),
-           .eps = is.not_negative("eps", by.eps),
-           .beta2 = is.rate("rho", by.rho),
-           .maximize = by.maximize}};
+  hyper_parameters hyper = basics(is, by);
+  hyper.beta2 = is.rate("rho", by.rho);
+  return {"adadelta", &launch::adadelta_step, 2, hyper};
 }
 
 optimizer_rule describe(const lamb& by) {

@@ -21,7 +21,6 @@ struct stretch {
   std::uint64_t count;
 
   bool is_split() const { return slot.storage == weight_storage::split; }
-  bool is_copied() const { return slot.model != 0 && !is_split(); }
 
   std::byte* at(std::uint64_t address, std::size_t element_bytes) const {
     return std::bit_cast<std::byte*>(address) + first * element_bytes;
@@ -58,8 +57,7 @@ class transfer {
       fetch(upper_.get(), part.at(part.slot.model, 2), part.count * 2);
       fetch(lower_.get(), part.at(part.slot.weights, 2), part.count * 2);
       on_.wait();
-      for (std::uint64_t i = 0; i < part.count; ++i)
-        words_[i] = (static_cast<std::uint32_t>(upper_[i]) - (lower_[i] >> 15)) << 16 | lower_[i];
+      for (std::uint64_t i = 0; i < part.count; ++i) words_[i] = joined(upper_[i], lower_[i]);
     } else {
       fetch(words_.get(), part.at(part.slot.weights, sizeof(float)), part.count * sizeof(float));
       on_.wait();
@@ -103,7 +101,7 @@ class transfer {
 
   /// What the forward pass reads, as FP32; of weights without a copy, the weights.
   void write_copy(const stretch& part, const byte_sink& to) {
-    if (!part.is_copied()) return write_weights(part, to);
+    if (!has_copy(part.slot)) return write_weights(part, to);
     const array_view block{on_device_.get(), part.count};
     cast(tensor_list(on_, part.model()), tensor_list(on_, block));
     fetch(words_.get(), block.data(), part.count * sizeof(float));
@@ -113,7 +111,7 @@ class transfer {
 
   void read_copy(const stretch& part, const byte_source& from) {
     from(words_.get(), part.count * sizeof(float));
-    if (!part.is_copied()) return;
+    if (!has_copy(part.slot)) return;
     const array_view block{on_device_.get(), part.count};
     fetch(on_device_.get(), words_.get(), part.count * sizeof(float));
     cast(tensor_list(on_, block), tensor_list(on_, part.model()));
@@ -142,7 +140,7 @@ void renew_copies(const optimizer_parts& of) {
   std::vector<tensor> from, to;
   for (std::size_t i = 0; i < of.parameters.size(); ++i) {
     const stretch whole{of.slots[i], 0, of.count(i)};
-    if (!whole.is_copied()) continue;
+    if (!has_copy(whole.slot)) continue;
     from.push_back({{whole.at(whole.slot.weights, sizeof(float)), whole.count, element_type::float32}});
     to.push_back({whole.model()});
   }

@@ -6,6 +6,3 @@
 /// Counts such calls of this process from now on, and ends it at number `call`: before the call, or after it if that is
 /// `afterwards`; a `write` has written half of its bytes then. 0: only counts.
 void kill_at(unsigned call, bool afterwards = false);
-
-/// Calls since `kill_at`.
-unsigned calls_seen();

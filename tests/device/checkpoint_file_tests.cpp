@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints that are damaged, foreign or made for something else: they are refused, and nothing changes.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -17,6 +14,7 @@
 #include "checksum.hpp"
 #include "tests/device/devices.hpp"
 #include "tests/device/resumable_training.hpp"
+#include "tests/memory_file.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/unit/state_equality.hpp"
 
@@ -35,22 +33,6 @@ std::string content_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
-
-/// A file in memory: thousands of them on a disk take their time.
-class memory_file {
- public:
-  explicit memory_file(const std::string& content) : descriptor_(memfd_create("checkpoint", 0)) {
-    REQUIRE(write(descriptor_, content.data(), content.size()) == static_cast<ssize_t>(content.size()));
-  }
-  ~memory_file() { close(descriptor_); }
-  memory_file(const memory_file&) = delete;
-  memory_file& operator=(const memory_file&) = delete;
-
-  fs::path path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-
- private:
-  int descriptor_;
-};
 
 /// A few parameters and a scaler, and a checkpoint of them.
 struct small_training {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -27,6 +26,7 @@
 #include "syclamp/presets.hpp"
 #include "syclamp/scaler_snapshot.hpp"
 #include "syclamp/simulation.hpp"
+#include "tests/memory_file.hpp"
 #include "tests/temporary_folder.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -158,22 +158,6 @@ std::string cbor(const ordered_json& value) {
   const std::vector<std::uint8_t> bytes = ordered_json::to_cbor(value);
   return {bytes.begin(), bytes.end()};
 }
-
-/// A file in memory: thousands of them on a disk take their time.
-class memory_file {
- public:
-  explicit memory_file(const std::string& content) : descriptor_(memfd_create("state", 0)) {
-    REQUIRE(write(descriptor_, content.data(), content.size()) == static_cast<ssize_t>(content.size()));
-  }
-  ~memory_file() { close(descriptor_); }
-  memory_file(const memory_file&) = delete;
-  memory_file& operator=(const memory_file&) = delete;
-
-  fs::path path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-
- private:
-  int descriptor_;
-};
 
 /// The message with which a file is refused.
 std::string refusal_of(const std::string& content) {
