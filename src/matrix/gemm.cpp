@@ -89,7 +89,7 @@ const path& choose(const engine& on, const problem& what, std::string_view asked
   if (const char* name = std::getenv("SYCLAMP_GEMM"); name != nullptr && *name != '\0')
     return forced_path(on, what, name, "SYCLAMP_GEMM");
   for (const auto& [one, obstacle] : paths_of(on))
-    if (obstacle.empty() && one->refusal(what).empty()) return *one;
+    if (obstacle.empty() && one->refusal(what).empty() && one->is_worthwhile(on, what)) return *one;
   return matrix::portable_path();
 }
 

@@ -12,12 +12,13 @@ namespace syclamp::matrix {
 /// What a module exports as `syclamp_matrix_module`. It does not link to syclamp, and does products only: bias and
 /// activation are a kernel of ours.
 struct module_functions {
-  static constexpr unsigned current_version = 1;  ///< of this structure and of `problem`
+  static constexpr unsigned current_version = 2;  ///< of this structure and of `problem`
 
   unsigned version;
   const char* note;
   std::string (*obstacle)(const sycl::device&);
   std::string (*refusal)(const problem&);
+  bool (*is_worthwhile)(const sycl::device&, const problem&);  ///< null: always
   sycl::event (*submit)(sycl::queue&, const problem&);
 };
 
@@ -33,6 +34,9 @@ class module_path final : public path {
     return load() != nullptr ? load()->obstacle(on.queue().get_device()) : problem_;
   }
   std::string refusal(const problem& of) const override { return load()->refusal(of); }
+  bool is_worthwhile(const engine& on, const problem& of) const override {
+    return load()->is_worthwhile == nullptr || load()->is_worthwhile(on.queue().get_device(), of);
+  }
   bool has_epilogue() const override { return false; }
   sycl::event submit(const engine& on, const problem& what) const override { return load()->submit(on.queue(), what); }
 

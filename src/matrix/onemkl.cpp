@@ -57,6 +57,33 @@ std::string refusal(const problem& of) {
          name_of(of.b.type()) + " to " + name_of(of.c.type());
 }
 
+/// True if this process's CPU computes with halves: where it does not, oneMKL widens both matrices first, one element
+/// after the other.
+bool cpu_multiplies_halves() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512fp16") != 0;
+#else
+  return true;
+#endif
+}
+
+/// On a CPU a product of oneMKL's is a task of the host, and wakes threads of its own.
+///
+/// AMD EPYC (Zen 4, no FP16 arithmetic), 2 cores, oneMKL 2026.2, 2026-11-16, milliseconds of oneMKL and of our kernel,
+/// alternated:
+///   128 × 128 × 128     FP16 0.126, 0.040   BF16 0.061, 0.033   FP32 0.097, 0.054
+///   64 × 4096 × 4096    FP16 74, 16         BF16 19, 14         FP32 15, 15
+///   1024 × 1024 × 1024  FP16 14.3, 11.6     BF16 12.1, 11.4     FP32 11.5, 12.1
+///   512 × 4096 × 4096   FP16 148, 114       BF16 95, 113        FP32 93, 121
+/// (B transposed: FP16 74, 28; 14.5, 14.8; 148, 193.) CPUs with matrix units were not measured; they would shift this
+/// only for larger products than the smallest.
+bool is_worthwhile(const sycl::device& device, const problem& of) {
+  constexpr std::uint64_t small = std::uint64_t{1} << 22;
+  if (!device.is_cpu()) return true;
+  if (std::uint64_t{of.m} * of.n * of.k * of.batch < small) return false;
+  return of.a.type() != element_type::float16 || cpu_multiplies_halves();
+}
+
 sycl::event submit(sycl::queue& queue, const problem& what) {
   return function_for(what.a.type(), what.c.type())(queue, what);
 }
@@ -69,5 +96,6 @@ extern "C" [[gnu::visibility("default")]] const syclamp::matrix::module_function
     .note = "oneMKL, FP32 sums; A and B of one type, C FP32, or all of them BF16",
     .obstacle = &syclamp::matrix::obstacle,
     .refusal = &syclamp::matrix::refusal,
+    .is_worthwhile = &syclamp::matrix::is_worthwhile,
     .submit = &syclamp::matrix::submit,
 };

@@ -37,6 +37,9 @@ class path {
   /// Why it cannot do this product, although it can be used; empty if it can.
   virtual std::string refusal(const problem& of) const = 0;
 
+  /// False if another path is likely to be faster: nobody who leaves the choice to `gemm` gets this one.
+  virtual bool is_worthwhile(const engine&, const problem&) const { return true; }
+
   /// True if `submit` does bias and activation as well; if not, another kernel follows.
   virtual bool has_epilogue() const = 0;
 

@@ -85,5 +85,6 @@ extern "C" [[gnu::visibility("default")]] const syclamp::matrix::module_function
     .note = "rocBLAS, FP32 sums; A and B of one type, C of the same or FP32",
     .obstacle = &syclamp::matrix::obstacle,
     .refusal = &syclamp::matrix::refusal,
+    .is_worthwhile = nullptr,
     .submit = &syclamp::matrix::submit,
 };

@@ -288,6 +288,19 @@ TEST_CASE("a path can be forced, by the caller and by the environment") {
   CHECK(gemm_paths(on).back().usable);
 }
 
+TEST_CASE("small products are not left to a library that would wake threads for them") {
+  const engine on;
+  if (!on.queue().get_device().is_cpu() || std::getenv("SYCLAMP_GEMM") != nullptr) SKIP("the choice is another one");
+  const auto chosen = [&](std::uint64_t size) {
+    const device_matrix a(on, element_type::float32, size, size, 1), b(on, element_type::float32, size, size, 2);
+    const device_matrix c(on, element_type::float32, size, size, 3);
+    return gemm_path_for(on, a.view(), b.view(), c.view());
+  };
+  const auto best = gemm_paths(on).front();
+  CHECK(chosen(64) == "portable");
+  CHECK(chosen(256) == (best.usable ? best.name : "portable"));
+}
+
 TEST_CASE("gemm refuses what does not fit, and says why") {
   const engine on;
   const device_matrix a(on, element_type::float32, 4, 6, 1), b(on, element_type::float32, 6, 5, 2);
