@@ -98,7 +98,11 @@ struct apply_list {
         pack<float, lanes> state[Rule::states + 1], g = 0;
         pack<float, lanes> w = weights.template load<lanes>(place);
         states.template load<lanes>(place, state);
-        if constexpr (reads_gradients()) g = verdict.gradient(from.template load<lanes>(place));
+        if constexpr (reads_gradients()) {
+          g = verdict.gradient(from.template load<lanes>(place));
+        } else {
+          static_cast<void>(verdict);  // clang would warn that it is captured for nothing
+        }
         rule(g, w, state);
         const auto bits = random.template at<lanes>(place);
         if constexpr (writes_states()) states.template store<lanes>(place, state, bits);

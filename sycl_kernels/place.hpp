@@ -73,14 +73,15 @@ struct part_of_pack {
 };
 
 /// One element. It travels as a pack of two, because OpenCL has no vectors of one; nobody asks for the other lane, so
-/// that compilers leave out what is done with it.
+/// that compilers leave out what is done with it. (It is the same number: of `{x, 0}` compilers make a constant whose
+/// first lane is undefined, and AdaptiveCpp's CPU targets crash on one of integers in a kernel with barriers.)
 struct single_element {
   static constexpr unsigned lanes = 2;
   std::uint64_t first;
 
   template <typename T>
   pack<T, 2> read(const T* array) const {
-    return {array[first], T(0)};
+    return array[first];
   }
   template <typename T>
   void write(T* array, pack<T, 2> value) const {
