@@ -33,6 +33,12 @@ def call(*arguments, env=None):
     return subprocess.run([PROGRAM, "train", *arguments], env={**os.environ, **(env or {})}, capture_output=True, text=True)
 
 
+def without_times(result):
+    """What does not depend on how fast the machine is, nor on the hour."""
+    runs = [{key: run[key] for key in run if key not in ("seconds", "scaling_share", "step_seconds")} for run in result["runs"]]
+    return {key: result[key] for key in result if key != "date"} | {"runs": runs}
+
+
 class Words(html.parser.HTMLParser):
     """What a page says."""
 
@@ -143,8 +149,7 @@ class Train(unittest.TestCase):
         first, _ = self.train(*settings, "--epochs", "2", "--checkpoint", file)
         self.assertGreater(first["runs"][0]["skips"], 0)
         resumed, _ = self.train(*settings, "--epochs", "6", "--checkpoint", file, "--resume")
-        for key in ("loss", "loss_curve", "held_out_curve", "scale_curve", "skipped_steps", "exponents", "tensors"):
-            self.assertEqual(resumed["runs"][0][key], at_once["runs"][0][key], key)
+        self.assertEqual(without_times(resumed), without_times(at_once))
         refused = call(*settings, "--epochs", "6", "--checkpoint", file)
         self.assertEqual((refused.returncode, refused.stdout, refused.stderr.count("\n")), (2, "", 1))
         self.assertIn(file, refused.stderr)
@@ -195,8 +200,7 @@ class Train(unittest.TestCase):
         epochs = str(first["steps"] // 4 + 2)
         resumed, _ = self.train("--batch", "256", "--epochs", epochs, "--checkpoint", str(file), "--resume")
         at_once, _ = self.train("--batch", "256", "--epochs", epochs)
-        self.assertEqual(resumed["runs"][0]["loss_curve"], at_once["runs"][0]["loss_curve"])
-        self.assertEqual(resumed["runs"][0]["scale_curve"], at_once["runs"][0]["scale_curve"])
+        self.assertEqual(without_times(resumed), without_times(at_once))
 
     def test_an_ignored_sigint_stays_ignored(self):
         running = subprocess.Popen([PROGRAM, "train", *TINY, "--epochs", "2"], stdout=subprocess.PIPE,
