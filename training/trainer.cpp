@@ -138,14 +138,19 @@ void trainer::train(std::uint64_t epochs, const run_observer& observer) {
     if (result_.steps != begun_at) watch_.look(result_.steps, result_);  // else gradients are those of warming up
     result_.held_out.add(evaluate());
   }
-  result_.times = clock_.medians();
-  step_times& part = result_.times;
+  result_.times = times();
+}
+
+/// Of the steps of this process, but for `other`, which is the mean of all.
+step_times trainer::times() const {
+  step_times part = clock_.medians();
   if (settings_.policy.mode == scaling_mode::disabled) {  // nothing is inspected, and there is no scale to move
     part.apply += part.inspect + part.update;
     part.inspect = part.update = 0.0;
   }
   const double known = part.forward + part.backward + part.inspect + part.apply + part.update;
   part.other = std::max(0.0, result_.seconds / static_cast<double>(result_.steps) - known);
+  return part;
 }
 
 /// What the last steps have left on the device.

@@ -65,6 +65,7 @@ class trainer {
   void step(std::uint64_t step_of_epoch, bool is_timed);
   void read_back(std::uint64_t first, std::uint64_t made);
   held_out_point evaluate();
+  step_times times() const;
 
   engine on_;
   const task& task_;

@@ -67,6 +67,14 @@ class Train(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return json.loads(self.json.read_text()), done.stdout
 
+    def start(self, *arguments, on_sigint=signal.SIG_DFL, **streams):
+        """In the background. What a shell starts there ignores SIGINT, and so would what that starts: hence `on_sigint`."""
+        running = subprocess.Popen([PROGRAM, "train", *arguments], preexec_fn=lambda: signal.signal(signal.SIGINT, on_sigint),
+                                   **streams)
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+        return running
+
     def check_run(self, run, task):
         self.assertEqual(list(run), RUN_KEYS)
         steps = run["steps"]
@@ -166,8 +174,8 @@ class Train(unittest.TestCase):
 
     def test_sigint_ends_with_what_there_is(self):
         file = self.folder / "run.ckpt"
-        arguments = [PROGRAM, "train", *TINY, "--epochs", "1000000", "--json", str(self.json), "--checkpoint", str(file)]
-        running = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        running = self.start(*TINY, "--epochs", "1000000", "--json", str(self.json), "--checkpoint", str(file),
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         running.stdout.readline()  # the device: the signal is caught from before that on
         running.send_signal(signal.SIGINT)  # a second one would end it as ever
         shown, complaint = running.communicate(timeout=300)
@@ -180,9 +188,9 @@ class Train(unittest.TestCase):
 
     def test_sigint_in_the_midst_of_a_run_and_on_from_there(self):
         file = self.folder / "run.ckpt"
-        arguments = [PROGRAM, "train", "--batch", "256", "--json", str(self.json), "--checkpoint", str(file)]
         leader, follower = os.openpty()  # on a terminal there is a bar, which tells the time left after each epoch
-        running = subprocess.Popen([*arguments, "--epochs", "1000000"], stdout=subprocess.DEVNULL, stderr=follower)
+        running = self.start("--batch", "256", "--epochs", "1000000", "--json", str(self.json), "--checkpoint", str(file),
+                             stdout=subprocess.DEVNULL, stderr=follower)
         os.close(follower)
         try:
             shown = b""
@@ -191,8 +199,6 @@ class Train(unittest.TestCase):
             running.send_signal(signal.SIGINT)
             running.wait(timeout=300)
         finally:
-            running.kill()
-            running.wait()
             os.close(leader)
         self.assertEqual(running.returncode, 130)
         first = json.loads(self.json.read_text())["runs"][0]
@@ -203,8 +209,7 @@ class Train(unittest.TestCase):
         self.assertEqual(without_times(resumed), without_times(at_once))
 
     def test_an_ignored_sigint_stays_ignored(self):
-        running = subprocess.Popen([PROGRAM, "train", *TINY, "--epochs", "2"], stdout=subprocess.PIPE,
-                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        running = self.start(*TINY, "--epochs", "2", on_sigint=signal.SIG_IGN, stdout=subprocess.PIPE)
         running.stdout.readline()
         running.send_signal(signal.SIGINT)
         running.communicate(timeout=300)
