@@ -6,6 +6,7 @@ import os
 import pathlib
 import shlex
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -44,12 +45,19 @@ class Words(html.parser.HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.said = []
+        self.said, self.rows, self.is_row = [], [], False
         self.feed(page)
         self.close()
 
+    def handle_starttag(self, tag, attributes):
+        if tag in ("th", "td"):
+            self.is_row = ("scope", "row") in attributes
+
     def handle_data(self, data):
         self.said.append(data)
+        if self.is_row:
+            self.rows.append(data)  # what a row of a table is about
+            self.is_row = False
 
     def __str__(self):
         return " ".join(" ".join(self.said).split())
@@ -101,6 +109,15 @@ class Train(unittest.TestCase):
         else:
             self.assertGreater(run["scaling_share"], 0)
 
+    def check_nothing_to_do(self, before, *arguments):
+        """A run that has all of its epochs is loaded and shown, not trained again: no step of it is timed."""
+        after, _ = self.train(*arguments, "--resume")
+        (before,), (after,) = before["runs"], after["runs"]
+        for key in ("steps", "loss", "loss_curve", "held_out_curve", "scale_curve", "skipped_steps", "final_scale"):
+            self.assertEqual(after[key], before[key], key)
+        self.assertIsNotNone(before["step_seconds"]["forward"])
+        self.assertIsNone(after["step_seconds"]["forward"])
+
     def test_compare(self):
         result, shown = self.train("--compare", "--epochs", "2", *TINY, "--init", "1e30", "--max", "1e30")
         self.assertEqual(list(result), TASK_KEYS)
@@ -128,7 +145,8 @@ class Train(unittest.TestCase):
         (run,) = result["runs"]
         again, _ = self.train(*shlex.split(result["command"])[2:])
         self.assertEqual(again["runs"][0]["loss_curve"], run["loss_curve"])
-        self.assertEqual((run["skips"], run["final_scale"]), (4, run["scale_curve"][0][1]))
+        as_fp32 = struct.unpack("f", struct.pack("f", 1e38))[0]
+        self.assertEqual((run["skips"], run["final_scale"], run["scale_curve"][0][1]), (4, as_fp32, as_fp32))
         self.assertIsNotNone(run["loss"])  # of the weights that it began with
 
     def test_digits(self):
@@ -156,6 +174,7 @@ class Train(unittest.TestCase):
         at_once, _ = self.train(*settings, "--epochs", "6")
         first, _ = self.train(*settings, "--epochs", "2", "--checkpoint", file)
         self.assertGreater(first["runs"][0]["skips"], 0)
+        self.check_nothing_to_do(first, *settings, "--epochs", "2", "--checkpoint", file)
         resumed, _ = self.train(*settings, "--epochs", "6", "--checkpoint", file, "--resume")
         self.assertEqual(without_times(resumed), without_times(at_once))
         refused = call(*settings, "--epochs", "6", "--checkpoint", file)
@@ -201,8 +220,10 @@ class Train(unittest.TestCase):
         finally:
             os.close(leader)
         self.assertEqual(running.returncode, 130)
-        first = json.loads(self.json.read_text())["runs"][0]
-        self.assertEqual(first["held_out_curve"][-1][0], first["steps"])
+        stopped = json.loads(self.json.read_text())
+        first = stopped["runs"][0]
+        self.assertEqual((stopped["interrupted"], first["held_out_curve"][-1][0]), (True, first["steps"]))
+        self.check_nothing_to_do(stopped, "--batch", "256", "--epochs", str(first["steps"] // 4), "--checkpoint", str(file))
         epochs = str(first["steps"] // 4 + 2)
         resumed, _ = self.train("--batch", "256", "--epochs", epochs, "--checkpoint", str(file), "--resume")
         at_once, _ = self.train("--batch", "256", "--epochs", epochs)
@@ -268,10 +289,10 @@ class Train(unittest.TestCase):
         done = call("--compare", "--epochs", "2", *TINY, "--report", str(page), env={"SYCLAMP_PYTHON": str(REPORT_PYTHON)})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn(str(page / "index.html"), done.stdout)
-        said = str(Words((page / "index.html").read_text()))
-        for words in ("FP32", "FP16, no scaling", "FP16, static", "FP16, dynamic", "BF16", "of the weights’ gradients",
-                      json.loads((page / "train.json").read_text())["command"]):
-            self.assertIn(words, said)
+        words = Words((page / "index.html").read_text())
+        self.assertEqual(words.rows, ["FP32", "FP16, no scaling", "FP16, static", "FP16, dynamic", "BF16"])
+        self.assertIn("of the weights’ gradients", str(words))
+        self.assertIn(json.loads((page / "train.json").read_text())["command"], str(words))
 
 
 unittest.main(argv=sys.argv[:1])
