@@ -96,7 +96,8 @@ What is told of a run:
 
 JSON: {{task, command, seed, epochs, steps, batch, parameters, device, version, interrupted, …, runs: [{{name, loss,
 accuracy, zero_share, zero_share_weights, skips, final_scale, seconds, scaling_share, loss_curve, …}}]}}; a list of such
-objects for several tasks. What is not finite or not known is null.
+objects for several tasks. What is not finite or not known is null. Curves have a point for each step or epoch; those of
+more than {2} points have every second one, every fourth, and so on, and the last. Numbers are of all steps.
 
 The page of --report is made by the Python of ./run setup, or by $SYCLAMP_PYTHON, with what setup/report.lock lists.
 
@@ -108,7 +109,7 @@ Examples:
   syclamp train --compare --init 16777216 --max 4294967296 --interval 50     one sees skips and growth
   syclamp train --epochs 10 --checkpoint a.ckpt, and then
   syclamp train --epochs 20 --checkpoint a.ckpt --resume    the same as 20 epochs at once, bit by bit)",
-      static_scale, fmt::join(names, ", "));
+      static_scale, fmt::join(names, ", "), training::curve<training::loss_point>::most);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "syclamp/syclamp.hpp"
+#include "training/curve.hpp"
 
 namespace syclamp::training {
 
@@ -57,16 +58,17 @@ struct run_result {
   std::string name = {}, precision = {}, scaling = {};
   std::uint64_t steps = 0;
   double seconds = 0.0;
-  std::vector<loss_point> losses = {};  ///< of each step
-  std::vector<held_out_point> held_out = {};
-  std::vector<scale_point> scales = {};  ///< by which the loss of each step was multiplied
-  std::vector<std::uint64_t> skipped = {};
+  curve<loss_point> losses = {};  ///< of each step
+  curve<held_out_point> held_out = {};
+  curve<scale_point> scales = {};  ///< by which the loss of each step was multiplied
+  curve<std::uint64_t> skipped = {};
   double final_scale = 1.0;
   std::uint64_t looks = 0;
   std::vector<tensor_result> tensors = {};  ///< of all weights, then of the output
   exponent_result exponents = {};           ///< of the last look
   step_times times = {};
 
+  std::uint64_t skips() const { return skipped.added(); }
   double loss() const { return held_out.empty() ? unknown : held_out.back().loss; }
   double accuracy() const { return held_out.empty() ? unknown : held_out.back().accuracy; }
 

@@ -27,7 +27,7 @@ std::string table_of(const task_result& task) {
   for (const run_result& run : task.runs)
     text += fmt::format("{:<13} {:>10} {:>9} {:>11} {:>7} {:>12} {:>8.1f} {:>9}\n", run.name,
                         std::isfinite(run.loss()) ? fmt::format("{:.5f}", run.loss()) : "diverged",
-                        percent(run.accuracy(), 1), percent(run.zero_share(), 2), run.skipped.size(),
+                        percent(run.accuracy(), 1), percent(run.zero_share(), 2), run.skips(),
                         scale_of(run.final_scale), run.seconds, percent(run.times.scaling_share(), 2));
   return text +
          "Gradients that are 0: of all that are stored, the output's and the weights'. "

@@ -8,13 +8,7 @@ namespace syclamp::training {
 namespace {
 
 using json = nlohmann::json;
-constexpr int notes_version = 2;
-
-/// The last part of a curve that is too long.
-template <typename Point>
-void halve(std::vector<Point>& curve) {
-  curve.erase(curve.begin(), curve.begin() + static_cast<std::ptrdiff_t>(curve.size() / 2));
-}
+constexpr int notes_version = 3;
 
 std::string text_of(const json& value) {
   if (value.is_number_float()) return fmt::format("{}", value.get<double>());
@@ -22,6 +16,15 @@ std::string text_of(const json& value) {
 }
 
 }  // namespace
+
+template <typename Point>
+void to_json(json& to, const curve<Point>& from) {
+  to = {{"added", from.added()}, {"points", from.points()}};
+}
+template <typename Point>
+void from_json(const json& from, curve<Point>& to) {
+  to = {from.at("points").get<std::vector<Point>>(), from.at("added").get<std::uint64_t>()};
+}
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(tensor_result, name, elements, zeros, subnormals, amax)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(exponent_result, step, lowest, counts, zeros, infs, nans)
@@ -34,16 +37,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_identity, task, precision, scaling, seed,
                                    interval, hysteresis)
 
 // CBOR, because JSON has no NaN.
-std::string notes_of(const run_identity& who, const run_result& so_far, std::size_t longest) {
-  run_result kept = so_far;
-  while (true) {
-    const auto bytes = json::to_cbor(json{{"version", notes_version}, {"run", who}, {"result", kept}});
-    if (bytes.size() <= longest) return {bytes.begin(), bytes.end()};
-    halve(kept.losses);
-    halve(kept.held_out);
-    halve(kept.scales);
-    halve(kept.skipped);
-  }
+std::string notes_of(const run_identity& who, const run_result& so_far) {
+  const auto bytes = json::to_cbor(json{{"version", notes_version}, {"run", who}, {"result", so_far}});
+  return {bytes.begin(), bytes.end()};
 }
 
 run_result read_notes(std::string_view notes, const run_identity& who) {

@@ -17,8 +17,8 @@ struct run_identity {
   std::uint32_t interval = 0, hysteresis = 0;
 };
 
-/// At most `longest` bytes: of very long runs the beginnings of the curves are left out.
-std::string notes_of(const run_identity& who, const run_result& so_far, std::size_t longest);
+/// However long the run was, a checkpoint has room for them.
+std::string notes_of(const run_identity& who, const run_result& so_far);
 
 /// \throws invalid_argument if the notes are not whole, or of another run
 run_result read_notes(std::string_view notes, const run_identity& who);

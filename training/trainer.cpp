@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace syclamp::training {
 namespace {
@@ -34,8 +35,8 @@ trainer::trainer(const engine& on, const task& of, run_settings settings)
   scaler_.on_step([this](const ledger_entry& entry) {
     const step_record& record = entry.record;
     if (!result_.scales.empty() && record.step <= result_.scales.back().step) return;  // of a run that goes on
-    result_.scales.push_back({record.step, static_cast<double>(record.scale)});
-    if (!record.was_applied()) result_.skipped.push_back(record.step);
+    result_.scales.add({record.step, static_cast<double>(record.scale)});
+    if (!record.was_applied()) result_.skipped.add(record.step);
     result_.final_scale = static_cast<double>(record.next_scale);
   });
 }
@@ -113,7 +114,8 @@ void trainer::warm_up() {
 }
 
 void trainer::train(std::uint64_t epochs, const run_observer& observer) {
-  const std::uint64_t per_epoch = task_.steps_per_epoch(), all = epochs * per_epoch;
+  if (resumable_) result_ = *std::exchange(resumable_, std::nullopt);
+  const std::uint64_t per_epoch = task_.steps_per_epoch(), all = epochs * per_epoch, begun_at = result_.steps;
   warm_up();
   using clock = std::chrono::steady_clock;
   const auto begin = clock::now();
@@ -123,31 +125,43 @@ void trainer::train(std::uint64_t epochs, const run_observer& observer) {
     batches_.begin_epoch(result_.steps / per_epoch);
     std::uint64_t i = first;
     for (; i < per_epoch && !observer.shall_stop(); ++i) step(i, i != first);
-    finish_epoch(first, i - first);
+    read_back(first, i - first);
+    if (i == per_epoch) {
+      watch_.look(result_.steps, result_);
+      result_.held_out.add(evaluate());
+    }
     result_.seconds = before + std::chrono::duration<double>(clock::now() - begin).count();
     observer.progress(result_.steps, all);
   }
-  result_.times = clock_.medians();
-  step_times& part = result_.times;
+  if (result_.steps % per_epoch != 0) {  // stopped; a run that goes on must know nothing of this look
+    resumable_ = result_;
+    if (result_.steps != begun_at) watch_.look(result_.steps, result_);  // else gradients are those of warming up
+    result_.held_out.add(evaluate());
+  }
+  result_.times = times();
+}
+
+/// Of the steps of this process, but for `other`, which is the mean of all.
+step_times trainer::times() const {
+  step_times part = clock_.medians();
   if (settings_.policy.mode == scaling_mode::disabled) {  // nothing is inspected, and there is no scale to move
     part.apply += part.inspect + part.update;
     part.inspect = part.update = 0.0;
   }
   const double known = part.forward + part.backward + part.inspect + part.apply + part.update;
   part.other = std::max(0.0, result_.seconds / static_cast<double>(result_.steps) - known);
+  return part;
 }
 
-void trainer::finish_epoch(std::uint64_t first, std::uint64_t made) {
-  if (made == 0) return;
+/// What the last steps have left on the device.
+void trainer::read_back(std::uint64_t first, std::uint64_t made) {
   std::vector<float> losses(made);
   on_.queue().memcpy(losses.data(), losses_.floats() + first, made * sizeof(float));
   on_.wait();
   for (std::uint64_t i = 0; i < made; ++i)
-    result_.losses.push_back({result_.steps - made + i + 1, static_cast<double>(losses[i])});
+    result_.losses.add({result_.steps - made + i + 1, static_cast<double>(losses[i])});
   scaler_.report();
   clock_.read();
-  watch_.look(result_.steps, result_);
-  result_.held_out.push_back(evaluate());
 }
 
 // --- Going on later ---
@@ -170,13 +184,14 @@ run_identity trainer::identity() const {
 
 void trainer::save(const std::filesystem::path& file) {
   save_checkpoint(file, {.optimizers = {&optimizer_}, .scaler = &scaler_},
-                  notes_of(identity(), result_, longest_notes));
+                  notes_of(identity(), resumable_ ? *resumable_ : result_));
 }
 
 void trainer::load(const std::filesystem::path& file) {
   const std::string notes = load_checkpoint(file, {.optimizers = {&optimizer_}, .scaler = &scaler_});
   try {
     result_ = read_notes(notes, identity());
+    resumable_.reset();
   } catch (const invalid_argument& wrong) {
     throw error("cannot resume from " + file.string() + ": " + wrong.what());
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "training/batches.hpp"
@@ -62,8 +63,9 @@ class trainer {
   run_identity identity() const;
   void warm_up();
   void step(std::uint64_t step_of_epoch, bool is_timed);
-  void finish_epoch(std::uint64_t first, std::uint64_t made);
+  void read_back(std::uint64_t first, std::uint64_t made);
   held_out_point evaluate();
+  step_times times() const;
 
   engine on_;
   const task& task_;
@@ -79,6 +81,7 @@ class trainer {
   step_clock clock_;
   sycl::event last_update_;
   run_result result_;
+  std::optional<run_result> resumable_;  ///< if it stopped within an epoch: without what was looked at there
 };
 
 }  // namespace syclamp::training

@@ -29,13 +29,13 @@ def cut(text, most=18):
     return text if len(text) <= most else text[:most // 2 - 1] + "…" + text[-(most // 2):]
 
 
-def baseline(training):
-    """The FP32 run, if there is one."""
-    return next((run for run in training.runs if run.name == "fp32"), None)
-
-
 def named(training, name):
+    """The run of that name, if there is one."""
     return next((run for run in training.runs if run.name == name), None)
+
+
+def baseline(training):
+    return named(training, "fp32")
 
 
 def diverged(run, training):

@@ -15,8 +15,7 @@ def render(template, **values):
     """A page as text. Every value is escaped but what charts made."""
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-    environment.filters.update(count=words.count, number=words.number, percent=words.percent, scale=words.scale,
-                               seconds=words.seconds)
+    environment.filters.update(count=words.count, percent=words.percent)
     sheet = Markup((_FOLDER / "style.css").read_text(encoding="utf-8"))
     return environment.get_template(template).render(style=sheet, **values)
 

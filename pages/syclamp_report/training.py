@@ -2,7 +2,11 @@
 """The page of `syclamp train --compare`."""
 import shlex
 
+from markupsafe import Markup
+
 from . import charts, findings, page, training_figures, words
+
+_DIVERGED = Markup("<em>diverged</em>")
 
 
 def render(trainings):
@@ -11,21 +15,36 @@ def render(trainings):
 
 
 def _section(training, name):
-    base = findings.baseline(training)
-    runs = [{"run": run, "label": findings.short(run), "role": look.role, "against": _against(run, base),
-             "diverged": findings.diverged(run, training)}
-            for run, look in zip(training.runs, charts.looks([run.name for run in training.runs]))]
-    return {"name": name, "training": training, "runs": runs, "sentences": findings.of_training(training),
-            "charts": training_figures.all_of(training, name), "command": training.command or _command(training),
-            "zeros_of_weights": [(row["label"], row["run"].zero_share_weights) for row in runs
-                                 if row["run"].zero_share_weights is not None],
-            "has_base": any(run["against"] for run in runs), "columns": _columns(training)}
+    looks = charts.looks([run.name for run in training.runs])
+    runs = [{"label": findings.short(run), "role": look.role} for run, look in zip(training.runs, looks)]
+    sizes = [(training.parameters, "parameter", "parameters"), (training.steps, "step", "steps"),
+             (training.epochs, "epoch", "epochs"), (training.batch, "sample a batch", "samples a batch")]
+    return {"name": name, "training": training, "sizes": sizes, "runs": runs, "columns": _columns(training),
+            "sentences": findings.of_training(training), "charts": training_figures.all_of(training, name),
+            "has_zeros": any(run.zero_share is not None for run in training.runs),
+            "zeros_of_weights": [(findings.short(run), run.zero_share_weights) for run in training.runs
+                                 if run.zero_share_weights is not None],
+            "command": training.command or _command(training)}
+
+
+_FIELDS = (("accuracy", "accuracy", words.percent), ("gradients that are 0", "zero_share", words.percent),
+           ("steps skipped", "skips", words.count), ("final scale", "final_scale", words.scale),
+           ("time", "seconds", words.seconds), ("scaling’s share", "scaling_share", words.percent))
 
 
 def _columns(training):
-    """The columns that have anything in them."""
-    fields = ("accuracy", "zero_share", "skips", "final_scale", "seconds", "scaling_share")
-    return {field for field in fields if any(getattr(run, field) is not None for run in training.runs)}
+    """Headings of the table, each with a cell for each run; those that no run has anything for are left out."""
+    base = findings.baseline(training)
+    columns = [("held-out loss", [_DIVERGED if findings.diverged(run, training) else words.number(run.loss)
+                                  for run in training.runs])]
+    against = [_against(run, base) for run in training.runs]
+    if any(against):
+        columns.append(("against FP32", [text or words.NONE for text in against]))
+    for heading, field, shown in _FIELDS:
+        values = [getattr(run, field) for run in training.runs]
+        if any(value is not None for value in values):
+            columns.append((heading, [shown(value) for value in values]))
+    return columns
 
 
 def _against(run, base):

@@ -113,20 +113,21 @@ def scales(runs, name):
     if not shown:
         return None
     drawn, axes = charts.figure(255)
-    skips, handles, described = 0, [], []
+    handles, described, any_skipped = [], [], False
     for run, look in shown:
         steps, values = zip(*_changes(run.scale_curve))
         y = [math.log2(value) for value in values]
         handles += axes.plot(steps, y, drawstyle="steps-post", color=look.colour, linestyle=look.line, linewidth=look.width,
                              label=label_of(run))
-        skipped = [step for step in run.skipped_steps if step >= steps[0]]
-        marked = skipped[::math.ceil(len(skipped) / MOST_MARKS) or 1]
+        marked = [step for step in run.skipped_steps if step >= steps[0]]
+        marked = marked[::math.ceil(len(marked) / MOST_MARKS) or 1]
         axes.plot(marked, [math.log2(run.scale_at(step)) for step in marked], linestyle="none", marker="x", markersize=5.5,
                   markeredgewidth=1.6, color=charts.colour("lost"))
-        skips += len(skipped)
+        any_skipped |= bool(marked)
+        skips = len(run.skipped_steps) if run.skips is None else run.skips  # a long list is not complete
         described.append(f"{label_of(run)} from {words.scale(values[0])} to {words.scale(values[-1])}, "
-                         f"{len(skipped)} steps skipped")
-    if skips:
+                         f"{words.count(skips)} steps skipped")
+    if any_skipped:
         handles.append(Line2D([], [], linestyle="none", marker="x", markersize=5.5, markeredgewidth=1.6,
                               color=charts.colour("lost"), label="step skipped"))
     axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))

@@ -47,9 +47,8 @@ def _histogram(axes, run, look, low, high):
     for at, n in enumerate(data.counts):
         shares[min(max(data.lowest + at, low), high)] += n / data.total
     zeros, bad = data.zeros / data.total, (data.infs + data.nans) / data.total
-    for left, right, role, alpha in ((low - 1, SUBNORMAL, "lost", 0.22), (SUBNORMAL, NORMAL, "coarse", 0.22),
-                                     (LARGEST, high + 1, "lost", 0.22)):
-        axes.axvspan(left, right, color=charts.colour(role), alpha=alpha, linewidth=0)
+    for left, right, role in ((low - 1, SUBNORMAL, "lost"), (SUBNORMAL, NORMAL, "coarse"), (LARGEST, high + 1, "lost")):
+        axes.axvspan(left, right, color=charts.colour(role), alpha=0.22, linewidth=0)
     axes.bar(list(shares), list(shares.values()), width=1.0, align="edge", color=look.colour,
              edgecolor=charts.colour("surface"), linewidth=0.5)
     top = 1.5 * max(shares.values()) or 1.0  # room for a line of text

@@ -117,18 +117,30 @@ TEST_CASE("moments in BF16 are FP32 moments rounded once a step, to nearest or a
   }
 }
 
-TEST_CASE("Adagrad's sum begins with the value that is given, rounded to the type of the moments", "[optimizers]") {
+TEST_CASE("Adagrad's sums begin with the value that is given, rounded to the type of the moments", "[optimizers]") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
-  const device_buffer<float> g(on.queue(), std::vector<float>(3)), w(on.queue(), std::vector<float>(3));
-  const std::vector<parameter> all{{.gradient = {g.data(), 3}, .model = {w.data(), 3}}};
-  const adagrad settings{.initial_accumulator_value = 0.3};
+  // 0.3, which BF16 rounds up, and two numbers half way between two of BF16, which go to the even one.
+  const auto [bits, nearest] =
+      GENERATE(table<std::uint32_t, std::uint16_t>({{0x3e99999a, 0x3e9a}, {0x3e988000, 0x3e98}, {0x3e998000, 0x3e9a}}));
+  const float value = std::bit_cast<float>(bits);
+  const adagrad settings{.initial_accumulator_value = static_cast<double>(value)};
+  const device_buffer<float> g(on.queue(), std::vector<float>(8)), w(on.queue(), std::vector<float>(8));
+  const device_buffer<std::uint32_t> given(on.queue(), {1, 2, 3});  // sums that somebody brings: they stay as they are
+  const std::vector<parameter> all{
+      {.gradient = {g.data(), 3}, .model = {w.data(), 3}},
+      {.gradient = {g.data() + 3, 2}, .model = {w.data() + 3, 2}},
+      {.gradient = {g.data() + 5, 3}, .model = {w.data() + 5, 3}, .states = {given.data()}}};
   const fused_optimizer single(on, all, settings), brain(on, all, settings, {.moments = element_type::bfloat16});
 
-  std::vector<float> sum(3);
-  std::vector<std::uint16_t> rounded(3);
-  on.queue().memcpy(sum.data(), single.state(0, 0).data(), 3 * sizeof(float));
-  on.queue().memcpy(rounded.data(), brain.state(0, 0).data(), 3 * sizeof(std::uint16_t)).wait();
-  CHECK(sum == std::vector<float>(3, 0.3f));
-  CHECK(rounded == std::vector<std::uint16_t>(3, 0x3e9a));  // 0x3e99999a, rounded up
+  for (const std::size_t tensor : {0u, 1u}) {
+    const std::uint64_t count = all[tensor].gradient.count();
+    std::vector<float> sum(count);
+    std::vector<std::uint16_t> rounded(count);
+    on.queue().memcpy(sum.data(), single.state(tensor, 0).data(), count * sizeof(float));
+    on.queue().memcpy(rounded.data(), brain.state(tensor, 0).data(), count * sizeof(std::uint16_t)).wait();
+    CHECK(sum == std::vector<float>(count, value));
+    CHECK(rounded == std::vector<std::uint16_t>(count, nearest));
+  }
+  CHECK(given.read() == std::vector<std::uint32_t>{1, 2, 3});
 }

@@ -116,9 +116,11 @@ class Whole(unittest.TestCase):
         runs = [sample.run(name, steps=20_000, skipped=range(0, 20_000, 3), scale=2.0**16) for name in ("fp32", "fp16-dynamic")]
         for run in runs:
             run["tensors"] = [{"name": f"layer{at}", "zero_share": at / 500} for at in range(500)]
+            run["skips"] = 12_345  # of which the list has some
         page = page_of(sample.training(runs=runs))
         self.assertLess(len(page.raw.encode()), 400_000)
         self.assertIn("Each point is the mean of 67 values", page.words())
+        self.assertTrue(any("12\u202f345 steps skipped" in attributes.get("aria-label", "") for _, attributes in page.tags))
         self.assertIn("the 16 of 500 tensors with the most zeros", page.words())
 
 

@@ -24,14 +24,13 @@ const run_identity somebody{.task = "field",
                             .init = 65536,
                             .max = std::numeric_limits<double>::infinity(),
                             .interval = 2000};
-constexpr std::size_t longest = 1u << 20;
 
 run_result half_a_run() {
   run_result result{.name = "fp16-dynamic", .steps = 2, .seconds = 0.25};
-  result.losses = {{1, 0.1}, {2, unknown}};
-  result.held_out = {{2, 1.0 / 3, unknown}};
-  result.scales = {{1, 65536}, {2, 32768}};
-  result.skipped = {1};
+  result.losses = {{{1, 0.1}, {2, unknown}}, 2};
+  result.held_out = {{{2, 1.0 / 3, unknown}}, 1};
+  result.scales = {{{1, 65536}, {2, 32768}}, 2};
+  result.skipped = {{1}, 1};
   result.final_scale = 32768;
   result.looks = 1;
   result.tensors = {{.name = "output", .elements = 8, .zeros = 2, .subnormals = 1, .amax = 0.5}};
@@ -42,16 +41,16 @@ run_result half_a_run() {
 }  // namespace
 
 TEST_CASE("notes of a run bring back all that it has shown") {
-  const run_result before = half_a_run(), after = read_notes(notes_of(somebody, before, longest), somebody);
+  const run_result before = half_a_run(), after = read_notes(notes_of(somebody, before), somebody);
   run_result named = after;  // precision and scaling are the identity's
   named.precision = before.precision;
   named.scaling = before.scaling;
   CHECK(json_of(named) == json_of(before));
-  CHECK(std::isnan(after.losses[1].loss));
+  CHECK(std::isnan(after.losses.back().loss));
 }
 
 TEST_CASE("notes of another run, or of nobody, are refused") {
-  const std::string notes = notes_of(somebody, half_a_run(), longest);
+  const std::string notes = notes_of(somebody, half_a_run());
   run_identity other = somebody;
   other.seed = 8;
   CHECK_THROWS_MATCHES(read_notes(notes, other), invalid_argument,
@@ -71,15 +70,54 @@ TEST_CASE("notes of another run, or of nobody, are refused") {
   CHECK_THROWS_AS(read_notes("epoch 7", somebody), invalid_argument);
 }
 
-TEST_CASE("notes of a long run lose the beginnings of its curves, but nothing else") {
-  run_result many = half_a_run();
-  many.steps = 100'000;
-  many.losses.clear();
-  for (std::uint64_t i = 1; i <= many.steps; ++i) many.losses.push_back({i, 0.1});
-  const std::string notes = notes_of(somebody, many, longest);
-  CHECK(notes.size() <= longest);
-  const run_result after = read_notes(notes, somebody);
-  CHECK(after.steps == many.steps);
-  REQUIRE(after.losses.size() > 10'000);
-  CHECK(after.losses.back().step == many.steps);
+TEST_CASE("notes of a long run are of bounded size, and count everything") {
+  run_result without_a_break = half_a_run(), with_breaks = without_a_break;
+  constexpr std::uint64_t steps = 100'000, far = std::uint64_t{1} << 40;  // the longest numbers of steps
+  for (std::uint64_t i = 1; i <= steps; ++i) {
+    if (i % 7919 == 0) with_breaks = read_notes(notes_of(somebody, with_breaks), somebody);
+    for (run_result* const one : {&without_a_break, &with_breaks}) {
+      const double third = static_cast<double>(i) / 3;
+      one->steps = far + i;
+      one->losses.add({one->steps, third});
+      one->held_out.add({one->steps, third, third});
+      one->scales.add({one->steps, third});
+      if (i % 3 != 0) one->skipped.add(one->steps);
+    }
+  }
+  const std::string notes = notes_of(somebody, with_breaks);
+  CHECK(notes.size() + 4096 < longest_notes);  // less than that is left for names of tensors
+  const auto shown = json_of(read_notes(notes, somebody)), expected = json_of(without_a_break);
+  CHECK(shown["skips"] == 1 + 66'667);
+  for (const char* key : {"loss", "steps", "skips", "loss_curve", "held_out_curve", "scale_curve", "skipped_steps"}) {
+    CAPTURE(key);
+    CHECK(shown[key] == expected[key]);
+  }
+}
+
+TEST_CASE("a curve keeps all of its points as long as there is room, then evenly some of them, and ever the last") {
+  constexpr std::uint64_t most = curve<std::uint64_t>::most;
+  curve<std::uint64_t> numbers;
+  CHECK(numbers.empty());
+  for (std::uint64_t i = 0; i < 10 * most; ++i) {
+    numbers.add(i);
+    const std::uint64_t step = i < most ? 1 : i < 2 * most ? 2 : i < 4 * most ? 4 : i < 8 * most ? 8 : 16;
+    const bool is_extra = i % step != 0;
+    REQUIRE(numbers.added() == i + 1);
+    REQUIRE(numbers.back() == i);
+    REQUIRE(numbers.points().size() == i / step + 1 + (is_extra ? 1 : 0));
+    if (i % 5003 != 0 && i % most > 2) continue;
+    std::vector<std::uint64_t> expected;
+    for (std::uint64_t k = 0; k <= i; k += step) expected.push_back(k);
+    if (is_extra) expected.push_back(i);
+    REQUIRE(numbers.points() == expected);
+  }
+}
+
+TEST_CASE("a curve that cannot be one is refused") {
+  using numbers = curve<std::uint64_t>;
+  CHECK(numbers({1, 2}, 2).points().size() == 2);
+  CHECK_THROWS_AS(numbers({1, 2}, 0), invalid_argument);
+  CHECK_THROWS_AS(numbers({1, 2}, 3), invalid_argument);
+  CHECK_THROWS_AS(numbers({}, std::uint64_t(-1)), invalid_argument);
+  CHECK_THROWS_AS(numbers(std::vector<std::uint64_t>(numbers::most + 1), numbers::most + 1), invalid_argument);
 }

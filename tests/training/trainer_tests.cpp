@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "tests/temporary_folder.hpp"
 #include "training/result_json.hpp"
 #include "training/trainer.hpp"
 
@@ -25,8 +27,14 @@ run_settings dynamic_fp16(double init = 65536) {
 
 std::vector<double> losses_of(const run_result& run) {
   std::vector<double> losses;
-  for (const loss_point& at : run.losses) losses.push_back(at.loss);
+  for (const loss_point& at : run.losses.points()) losses.push_back(at.loss);
   return losses;
+}
+
+nlohmann::ordered_json without_times(const run_result& run) {
+  nlohmann::ordered_json shown = json_of(run);
+  for (const char* key : {"seconds", "scaling_share", "step_seconds"}) REQUIRE(shown.erase(key) == 1);
+  return shown;
 }
 
 }  // namespace
@@ -40,18 +48,18 @@ TEST_CASE("training learns, tells what it did, and is the same twice, in one go 
   two.train(3, {});
   const run_result& run = one.result();
   CHECK(run.steps == 12);
-  REQUIRE(run.losses.size() == 12);
-  REQUIRE(run.scales.size() == 12);
-  CHECK(run.held_out.size() == 3);
-  CHECK(run.held_out.back().loss < run.held_out.front().loss);
+  REQUIRE(run.losses.points().size() == 12);
+  REQUIRE(run.scales.points().size() == 12);
+  CHECK(run.held_out.points().size() == 3);
+  CHECK(run.held_out.back().loss < run.held_out.points().front().loss);
   CHECK(std::isnan(run.accuracy()));
   CHECK(losses_of(run) == losses_of(two.result()));
   CHECK(run.held_out.back().loss == two.result().held_out.back().loss);
 
   // The scale grows after 5 clean steps, and after 5 more.
   CHECK(run.skipped.empty());
-  CHECK(run.scales[4].scale == 65536);
-  CHECK(run.scales[5].scale == 131072);
+  CHECK(run.scales.points()[4].scale == 65536);
+  CHECK(run.scales.points()[5].scale == 131072);
   CHECK(run.final_scale == 262144);
 
   // Every gradient that was looked at is in exactly one place.
@@ -116,10 +124,10 @@ TEST_CASE("a scale that is too large costs steps, not the run") {
   one.train(10, {});
   const run_result& run = one.result();
   REQUIRE(!run.skipped.empty());
-  CHECK(run.skipped.front() == 1);
+  CHECK(run.skipped.points().front() == 1);
   CHECK(run.final_scale < 0x1p34);
   CHECK(std::isfinite(run.loss()));
-  CHECK(run.losses.back().loss < run.losses.front().loss);
+  CHECK(run.losses.back().loss < run.losses.points().front().loss);
 }
 
 TEST_CASE("FP16 without scaling loses gradients that FP32 has") {
@@ -137,22 +145,52 @@ TEST_CASE("FP16 without scaling loses gradients that FP32 has") {
   CHECK(lossy.result().zero_share_weights() != lossy.result().zero_share());
   CHECK(lossy.result().times.scaling_share() == 0.0);
   CHECK(lossy.result().final_scale == 1.0);
-  CHECK(lossy.result().scales.size() == 4);
+  CHECK(lossy.result().scales.points().size() == 4);
 }
 
-TEST_CASE("a run that shall stop ends with what there is, and goes on from there") {
+TEST_CASE("a run that shall stop ends with what there is, and goes on as if it never had") {
   const engine on = timed_engine();
   const task field = field_task(batch_size);
-  trainer whole(on, field, dynamic_fp16()), stopped(on, field, dynamic_fp16());
-  int left = 7;
-  run_observer impatient;
-  impatient.shall_stop = [&] { return --left < 0; };
-  stopped.train(3, impatient);
-  CHECK(stopped.result().steps > 0);
-  CHECK(stopped.result().steps < 7);
-  CHECK(stopped.result().losses.size() == stopped.result().steps);
-  CHECK(stopped.result().held_out.back().step == stopped.result().steps);
-  stopped.train(3, {});
-  whole.train(3, {});
-  CHECK(losses_of(stopped.result()) == losses_of(whole.result()));
+  const temporary_folder folder;
+  const auto file = folder.path() / "run";
+  const auto begin = [&] { return std::make_unique<trainer>(on, field, dynamic_fp16(0x1p30)); };
+  const auto train_until = [](trainer& one, std::uint64_t steps) {
+    run_observer impatient;
+    impatient.shall_stop = [&] { return one.result().steps >= steps; };
+    one.train(3, impatient);
+  };
+  const auto whole = begin();
+  whole->train(3, {});
+  REQUIRE(whole->result().skips() != 0);
+
+  // 4 steps are an epoch. In its midst, at its end, more than once, at once.
+  const std::vector<std::vector<std::uint64_t>> all_stops = {{1}, {4}, {6}, {5, 7, 10}, {6, 6}};
+  for (const bool is_saved : {true, false})
+    for (const auto& stops : all_stops) {
+      CAPTURE(is_saved, stops);
+      auto one = begin();
+      for (const std::uint64_t stop : stops) {
+        const bool makes_steps = one->result().steps != stop;
+        train_until(*one, stop);
+        const run_result& result = one->result();
+        CHECK(result.steps == stop);
+        CHECK(result.losses.points().size() == stop);
+        CHECK(result.held_out.back().step == stop);
+        CHECK(result.exponents.step == (makes_steps ? stop : stop / 4 * 4));  // else there are no gradients of a step
+        if (!is_saved) continue;
+        one->save(file);
+        one = begin();
+        one->load(file);
+      }
+      one->train(3, {});
+      CHECK(without_times(one->result()) == without_times(whole->result()));
+    }
+
+  const auto back = begin();
+  train_until(*back, 3);
+  back->save(file);
+  train_until(*back, 6);
+  back->load(file);
+  back->train(3, {});
+  CHECK(without_times(back->result()) == without_times(whole->result()));
 }
