@@ -147,7 +147,7 @@ struct fused_optimizer::state_type {
       const bool is_own_master = !split && one.model.type() == element_type::float32 && one.model.data() != nullptr;
       if (split || (one.master.data() == nullptr && !is_own_master))
         owned[i].weights = arena.reserve(0, count * (split ? 2 : 4));
-      for (std::uint32_t k = 0; k < rule.states; ++k)
+      for (std::uint32_t k = 0; k < rule.states(); ++k)
         if (one.states[k] == nullptr) owned[i].states[k] = arena.reserve(1 + k, count * size_of(storage.moments));
       if (storage.unscaled_shadow && one.gradient.type() != element_type::float32)
         owned[i].shadow = arena.reserve(1 + most_states, count * sizeof(float));
@@ -174,7 +174,7 @@ struct fused_optimizer::state_type {
         slot.model = 0;
       }
       if (slot.weights == slot.model) slot.model = 0;
-      for (std::uint32_t k = 0; k < rule.states; ++k)
+      for (std::uint32_t k = 0; k < rule.states(); ++k)
         slot.states[k] = address_of(owned[i].states[k] ? arena.at(*owned[i].states[k]) : one.states[k]);
       slot.storage = storage_of(slot, split, storage);
       shadows[i] = owned[i].shadow ? arena.at(*owned[i].shadow) : one.gradient.data();
@@ -206,7 +206,7 @@ struct fused_optimizer::state_type {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const parameter& one = parameters[i];
       const parameter_slot& slot = slots[i];
-      for (std::uint32_t k = 0; k < rule.states; ++k)
+      for (std::uint32_t k = 0; k < rule.states(); ++k)
         if (rule.initial[k] != 0.0f && one.states[k] == nullptr) fill_state(state(i, k), rule.initial[k]);
       if (slot.model == 0 || slot.storage == weight_storage::split) continue;
       const array_view master = (*weights)[i];
@@ -422,7 +422,7 @@ std::uint64_t fused_optimizer::steps(std::uint32_t group) const {
 
 std::size_t fused_optimizer::size() const { return state_->parameters.size(); }
 std::uint32_t fused_optimizer::groups() const { return static_cast<std::uint32_t>(state_->host_groups.size()); }
-std::uint32_t fused_optimizer::states() const { return state_->rule.states; }
+std::uint32_t fused_optimizer::states() const { return state_->rule.states(); }
 std::uint64_t fused_optimizer::device_bytes() const { return state_->arena.bytes(); }
 const engine& fused_optimizer::on() const { return state_->on; }
 
