@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "list_checks.hpp"
 #include "optimizer_parts.hpp"
 #include "optimizer_rules.hpp"
+#include "recordable_state.hpp"
 #include "skewed_arena.hpp"
 #include "syclamp/error.hpp"
 #include "syclamp/optimizers.hpp"
@@ -315,6 +317,10 @@ struct fused_optimizer::state_type {
     host_groups[group] = next;
   }
 
+  std::function<void()> copy_of_groups() {
+    return [this, then = host_groups] { host_groups = then; };
+  }
+
   engine on;
   std::vector<parameter> parameters;
   storage_options storage;
@@ -331,6 +337,7 @@ struct fused_optimizer::state_type {
   device_array<kernels::piece_norms> of_pieces;    ///< only if the step depends on norms
   device_array<kernels::tensor_norms> of_tensors;  ///< likewise
   std::optional<tensor_list> weights, models, shadow;
+  recordable_state sent{on.queue(), [this] { return copy_of_groups(); }};
 };
 
 fused_optimizer::fused_optimizer(const engine& on, std::vector<parameter> parameters,
