@@ -2,13 +2,12 @@
 // A checkpoint: magic (8 bytes), version (4), length of the file (8), length of the head (8), the head in CBOR,
 // checksum of all that (8); the optimizers' weights and moments, raw (optimizer_state.hpp); checksum of all that (8).
 // Numbers have their lowest byte first. The head is
-//   {"format", "notes": text, "scaler": null or a binary scaler_snapshot, "optimizers": [{…}, …]}
+//   {"format", "notes": bytes, "scaler": null or the bytes of a binary scaler_snapshot, "optimizers": [{…}, …]}
 #include "syclamp/checkpoint.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <optional>
 #include <set>
 
@@ -16,6 +15,7 @@
 
 #include "checksum.hpp"
 #include "list_checks.hpp"
+#include "little_endian.hpp"
 #include "optimizer_record.hpp"
 #include "optimizer_state.hpp"
 #include "snapshot_check.hpp"
@@ -26,13 +26,17 @@
 namespace syclamp {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers in files have their lowest byte first");
+static_assert(std::endian::native == std::endian::little, "weights in files have their lowest byte first");
 
 constexpr const char* format_name = "syclamp.checkpoint";
 constexpr std::string_view magic = "\x89sckpt\r\n";  // no text begins like this, and transfers as text damage it
-constexpr std::uint32_t newest_version = 1;
+constexpr std::uint32_t newest_version = 2;
 constexpr std::size_t sum_bytes = sizeof(std::uint64_t);
 constexpr std::size_t front_bytes = magic.size() + sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t);
+
+/// Long enough for the longest ledger that a scaler may have, a million steps of about 500 bytes. All of it is there in
+/// the file that is read, and it costs no more than twice as much memory: what is not a string is limited by
+/// `most_values`.
 constexpr std::uint64_t longest_head = std::uint64_t{1} << 30;
 
 const std::string itself = "checkpoint: it";
@@ -69,19 +73,22 @@ head head_of(const checkpoint_parts& parts, std::string_view notes) {
   return made;
 }
 
-std::string to_cbor(const head& from) {
+json encode(const head& from) {
   json document = json::object();
   document["format"] = format_name;
-  document["notes"] = from.notes;
-  document["scaler"] = from.scaler ? json(to_binary(*from.scaler)) : json();
+  document["notes"] = state_codec::encode_bytes(from.notes);
+  document["scaler"] = from.scaler ? state_codec::encode_bytes(to_binary(*from.scaler)) : json();
   json& optimizers = document["optimizers"] = json::array();
   for (const optimizer_record& one : from.optimizers) optimizers.push_back(encode(one));
-  std::string bytes;
-  json::to_cbor(document, nlohmann::detail::output_adapter<char, std::string>(bytes));
-  return bytes;
+  if (const std::size_t values = values_in(document); values > most_values)
+    throw invalid_argument(
+        fmt::format("checkpoint: its head has {} values, and {} is the limit; use fewer groups of parameters, or "
+                    "several checkpoints",
+                    values, most_values));
+  return document;
 }
 
-head from_cbor(std::string_view bytes) {
+head decode_head(std::string_view bytes) {
   const json document = read_cbor(bytes, "checkpoint");
   const auto member = [&](const char* key) -> const json& { return state_codec::member_of(document, key, itself); };
   if (!document.is_object() || member("format") != format_name)
@@ -90,12 +97,11 @@ head from_cbor(std::string_view bytes) {
     return key == "format" || key == "notes" || key == "scaler" || key == "optimizers";
   });
   head made;
-  state_codec::decode(member("notes"), made.notes, "checkpoint: notes");
-  if (const json& scaler = member("scaler"); !scaler.is_null()) {
-    std::string state;
-    state_codec::decode(scaler, state, "checkpoint: scaler");
-    made.scaler = snapshot_from_binary(state);
-  }
+  made.notes = state_codec::bytes_of(member("notes"), "checkpoint: notes");
+  if (made.notes.size() > longest_notes)
+    refuse("checkpoint: notes", fmt::format("has {} bytes; {} is the limit", made.notes.size(), longest_notes));
+  if (const json& scaler = member("scaler"); !scaler.is_null())
+    made.scaler = snapshot_from_binary(state_codec::bytes_of(scaler, "checkpoint: scaler"));
   const json& optimizers = member("optimizers");
   if (!optimizers.is_array()) refuse("checkpoint: optimizers", optimizers, "an array");
   for (const json& one : optimizers)
@@ -118,16 +124,10 @@ void check_fits(const head& saved, const checkpoint_parts& parts) {
 
 // --- Files -----------------------------------------------------------------------------------------------------------
 
-template <typename Integer>
-void append(std::string& to, Integer value) {
-  to.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-template <typename Integer>
-Integer number_at(const char* from) {
-  Integer value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
+std::uint64_t sum_at(const file_reader& file, std::uint64_t offset) {
+  std::array<char, sum_bytes> bytes;
+  file.read(offset, bytes.data(), bytes.size());
+  return integer_at<std::uint64_t>(bytes.data());
 }
 
 std::uint64_t sum_of(std::string_view bytes) {
@@ -138,16 +138,16 @@ std::uint64_t sum_of(std::string_view bytes) {
 
 /// What stands before the weights, with its checksum.
 std::string front_of(const head& from) {
-  const std::string document = to_cbor(from);
+  const std::string document = to_cbor(encode(from));
   if (document.size() > longest_head)
     throw invalid_argument(fmt::format("checkpoint: its head has {} bytes, more than {}; use a shorter ledger",
                                        document.size(), longest_head));
   std::string front(magic);
-  append(front, newest_version);
-  append(front, front_bytes + document.size() + sum_bytes + from.payload_bytes() + sum_bytes);
-  append(front, std::uint64_t{document.size()});
+  append_integer(front, newest_version);
+  append_integer(front, front_bytes + document.size() + sum_bytes + from.payload_bytes() + sum_bytes);
+  append_integer(front, std::uint64_t{document.size()});
   front += document;
-  append(front, sum_of(front));
+  append_integer(front, sum_of(front));
   return front;
 }
 
@@ -160,15 +160,15 @@ struct opened_checkpoint {
     if (!std::string_view(front.data(), front.size()).starts_with(magic))
       refuse(itself, "is something else: it does not begin like a checkpoint");
     const char* numbers = front.data() + magic.size();
-    const auto version = number_at<std::uint32_t>(numbers);
+    const auto version = integer_at<std::uint32_t>(numbers);
     if (version != newest_version)
       refuse(itself, fmt::format("is of version {}, but this syclamp reads version {}; use the one that wrote it",
                                  version, newest_version));
-    const auto length = number_at<std::uint64_t>(numbers + sizeof version);
+    const auto length = integer_at<std::uint64_t>(numbers + sizeof version);
     if (length != file.size())
       refuse(itself, fmt::format("should have {} bytes, but has {}: it is truncated or damaged; use another copy",
                                  length, file.size()));
-    const auto head_bytes = number_at<std::uint64_t>(numbers + sizeof version + sizeof length);
+    const auto head_bytes = integer_at<std::uint64_t>(numbers + sizeof version + sizeof length);
     if (head_bytes > longest_head || head_bytes > file.size() - front.size() - 2 * sum_bytes)
       refuse(itself, fmt::format("should have a head of {} bytes, which is too long: it is damaged; use another copy",
                                  head_bytes));
@@ -176,9 +176,9 @@ struct opened_checkpoint {
     std::string bytes(payload_begin, '\0');
     file.read(0, bytes.data(), bytes.size());
     const std::string_view checked(bytes.data(), bytes.size() - sum_bytes);
-    if (number_at<std::uint64_t>(bytes.data() + checked.size()) != sum_of(checked))
+    if (integer_at<std::uint64_t>(bytes.data() + checked.size()) != sum_of(checked))
       refuse(itself, "is damaged: the checksum of its head is wrong; use another copy");
-    content = from_cbor(checked.substr(front.size()));
+    content = decode_head(checked.substr(front.size()));
   }
 
   /// How long it is follows from what is loaded from it, too.
@@ -199,9 +199,7 @@ struct opened_checkpoint {
       file.read(at, bytes.data(), part);
       sum.add(bytes.data(), part);
     }
-    std::uint64_t saved = 0;
-    file.read(end, &saved, sizeof saved);
-    if (saved != sum.value()) refuse(itself, "is damaged: its checksum is wrong; use another copy");
+    if (sum_at(file, end) != sum.value()) refuse(itself, "is damaged: its checksum is wrong; use another copy");
   }
 
   file_reader file;
@@ -223,9 +221,7 @@ void load_optimizers(const opened_checkpoint& from, const checkpoint_parts& into
   };
   for (std::size_t i = 0; i < into.optimizers.size(); ++i)
     read_state(optimizer_access::of(*into.optimizers[i]), from.content.optimizers[i], next);
-  std::uint64_t saved = 0;
-  from.file.read(at, &saved, sizeof saved);
-  if (saved != sum.value()) refuse(itself, "has changed while it was read");
+  if (sum_at(from.file, at) != sum.value()) refuse(itself, "has changed while it was read");
 }
 
 }  // namespace
@@ -248,8 +244,9 @@ void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& 
   write(front.data(), front.size());
   for (std::size_t i = 0; i < of.optimizers.size(); ++i)
     write_state(optimizer_access::of(*of.optimizers[i]), content.optimizers[i], write);
-  const std::uint64_t all = sum.value();
-  fresh.write(&all, sizeof all);
+  std::string all;
+  append_integer(all, sum.value());
+  fresh.write(all.data(), all.size());
   fresh.commit();
 }
 

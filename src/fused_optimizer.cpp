@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "list_checks.hpp"
 #include "optimizer_parts.hpp"
 #include "optimizer_rules.hpp"
+#include "recordable_state.hpp"
 #include "skewed_arena.hpp"
 #include "syclamp/error.hpp"
 #include "syclamp/optimizers.hpp"
@@ -147,7 +149,7 @@ struct fused_optimizer::state_type {
       const bool is_own_master = !split && one.model.type() == element_type::float32 && one.model.data() != nullptr;
       if (split || (one.master.data() == nullptr && !is_own_master))
         owned[i].weights = arena.reserve(0, count * (split ? 2 : 4));
-      for (std::uint32_t k = 0; k < rule.states; ++k)
+      for (std::uint32_t k = 0; k < rule.states(); ++k)
         if (one.states[k] == nullptr) owned[i].states[k] = arena.reserve(1 + k, count * size_of(storage.moments));
       if (storage.unscaled_shadow && one.gradient.type() != element_type::float32)
         owned[i].shadow = arena.reserve(1 + most_states, count * sizeof(float));
@@ -174,7 +176,7 @@ struct fused_optimizer::state_type {
         slot.model = 0;
       }
       if (slot.weights == slot.model) slot.model = 0;
-      for (std::uint32_t k = 0; k < rule.states; ++k)
+      for (std::uint32_t k = 0; k < rule.states(); ++k)
         slot.states[k] = address_of(owned[i].states[k] ? arena.at(*owned[i].states[k]) : one.states[k]);
       slot.storage = storage_of(slot, split, storage);
       shadows[i] = owned[i].shadow ? arena.at(*owned[i].shadow) : one.gradient.data();
@@ -206,7 +208,7 @@ struct fused_optimizer::state_type {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const parameter& one = parameters[i];
       const parameter_slot& slot = slots[i];
-      for (std::uint32_t k = 0; k < rule.states; ++k)
+      for (std::uint32_t k = 0; k < rule.states(); ++k)
         if (rule.initial[k] != 0.0f && one.states[k] == nullptr) fill_state(state(i, k), rule.initial[k]);
       if (slot.model == 0 || slot.storage == weight_storage::split) continue;
       const array_view master = (*weights)[i];
@@ -315,6 +317,10 @@ struct fused_optimizer::state_type {
     host_groups[group] = next;
   }
 
+  std::function<void()> copy_of_groups() {
+    return [this, then = host_groups] { host_groups = then; };
+  }
+
   engine on;
   std::vector<parameter> parameters;
   storage_options storage;
@@ -331,6 +337,7 @@ struct fused_optimizer::state_type {
   device_array<kernels::piece_norms> of_pieces;    ///< only if the step depends on norms
   device_array<kernels::tensor_norms> of_tensors;  ///< likewise
   std::optional<tensor_list> weights, models, shadow;
+  recordable_state sent{on.queue(), [this] { return copy_of_groups(); }};
 };
 
 fused_optimizer::fused_optimizer(const engine& on, std::vector<parameter> parameters,
@@ -422,7 +429,7 @@ std::uint64_t fused_optimizer::steps(std::uint32_t group) const {
 
 std::size_t fused_optimizer::size() const { return state_->parameters.size(); }
 std::uint32_t fused_optimizer::groups() const { return static_cast<std::uint32_t>(state_->host_groups.size()); }
-std::uint32_t fused_optimizer::states() const { return state_->rule.states; }
+std::uint32_t fused_optimizer::states() const { return state_->rule.states(); }
 std::uint64_t fused_optimizer::device_bytes() const { return state_->arena.bytes(); }
 const engine& fused_optimizer::on() const { return state_->on; }
 

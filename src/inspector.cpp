@@ -7,7 +7,9 @@
 #include "unscaled_maker.hpp"
 
 namespace syclamp {
-inspector::inspector(tensor_list list, detail level) : state_(std::make_shared<state>(std::move(list), level)) {}
+inspector::inspector(tensor_list list, detail level) : state_(std::make_shared<state>(std::move(list), level)) {
+  state_->prepare_kernels();
+}
 
 sycl::event inspector::operator()(const float* scale) const {
   if (state_->details) return state_->inspect_details(scale, 0);

@@ -53,9 +53,13 @@ struct inspector::state {
             list.on().queue(), list.prepared().chunks + (level == detail::list ? 0 : list.size()))),
         result(allocate_on_device<inspection>(list.on().queue(), 1)) {
     if (level != detail::list) details.emplace(list, level, least_groups);
-    list.on().kernels().prepare(details ? static_cast<const launch::operation_base&>(launch::inspect_pieces)
-                                        : launch::inspect_chunks);
-    if (level == detail::histogram) list.on().kernels().prepare(launch::count_exponents);
+  }
+
+  void prepare_kernels() const {
+    launch::kernel_library& library = list.on().kernels();
+    if (!details) return library.prepare(launch::inspect_chunks);
+    library.prepare(launch::inspect_pieces);
+    if (details->histogram) library.prepare(launch::count_exponents);
   }
 
   /// The first kernel: a record for each chunk.
@@ -131,8 +135,10 @@ struct inspector::state {
 
 /// The library's own way in.
 struct inspector_access {
-  static inspector with_groups(tensor_list list, std::uint32_t least_groups) {
-    return inspector(std::make_shared<inspector::state>(std::move(list), detail::tensors, least_groups));
+  /// For a scaler, which knows by itself of which kernels it is in need.
+  static inspector for_scales(tensor_list list, std::uint32_t scales) {
+    const detail level = scales == 1 ? detail::list : detail::tensors;
+    return inspector(std::make_shared<inspector::state>(std::move(list), level, scales));
   }
   static const inspector::state& of(const inspector& one) { return *one.state_; }
 };

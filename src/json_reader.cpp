@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json_reader.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "syclamp/error.hpp"
@@ -22,7 +24,7 @@ class json_builder {
   bool number_unsigned(json::number_unsigned_t value) { return put(value); }
   bool number_float(json::number_float_t value, const std::string&) { return put(value); }
   bool string(std::string& value) { return put(std::move(value)); }
-  bool binary(json::binary_t&) { refuse("it holds binary data"); }
+  bool binary(json::binary_t& value) { return put(json::binary(std::move(value))); }
   bool start_object(std::size_t) { return open(json::object()); }
   bool end_object() { return close(); }
   bool start_array(std::size_t) { return open(json::array()); }
@@ -47,23 +49,29 @@ class json_builder {
     json value;
     std::string key;        // of an object: where the next value goes
     std::size_t count = 0;  // of an array: elements so far
+    std::size_t before;     // values that were held when it began
   };
 
   [[noreturn]] void refuse(std::string_view why) const { throw invalid_argument(fmt::format("{}: {}", what_, why)); }
 
   bool open(json empty) {
     if (open_.size() == deepest_json) refuse(fmt::format("it is nested more than {} deep", deepest_json));
-    open_.push_back({std::move(empty), {}, 0});
+    open_.push_back({std::move(empty), {}, 0, values_});
     return true;
   }
 
   bool close() {
-    json done = std::move(open_.back().value);
+    container done = std::move(open_.back());
     open_.pop_back();
-    return put(std::move(done));
+    if (!done.value.is_object() || !is_handled()) return put(std::move(done.value));
+    count_element();
+    handler_.take(open_.front().key, open_.front().value, std::move(done.value));
+    values_ = done.before;
+    return true;
   }
 
   bool put(json value) {
+    if (++values_ > most_values) refuse(fmt::format("it holds more than {} values", most_values));
     if (open_.empty()) {
       root_ = std::move(value);
       return true;
@@ -73,22 +81,25 @@ class json_builder {
       to.value.push_back(json::object_t::value_type(std::move(to.key), std::move(value)));
       return true;
     }
-    if (++to.count > most_elements) refuse(fmt::format("an array in it has more than {} elements", most_elements));
-    if (value.is_object() && is_handled()) {
-      handler_.take(open_.front().value, std::move(value));
-    } else {
-      to.value.push_back(std::move(value));
-    }
+    count_element();
+    to.value.push_back(std::move(value));
     return true;
   }
 
+  void count_element() {
+    if (++open_.back().count > most_elements)
+      refuse(fmt::format("an array in it has more than {} elements", most_elements));
+  }
+
   bool is_handled() const {
-    return handler_.take && open_.size() == 2 && open_.front().value.is_object() && open_.front().key == handler_.key;
+    return open_.size() == 2 && open_.front().value.is_object() &&
+           std::find(handler_.keys.begin(), handler_.keys.end(), open_.front().key) != handler_.keys.end();
   }
 
   const std::string& what_;
   const element_handler& handler_;
   std::vector<container> open_;
+  std::size_t values_ = 0;
   json root_;
 };
 
@@ -98,15 +109,14 @@ json read(std::string_view bytes, const std::string& what, const element_handler
   return builder.take();
 }
 
-/// Looks at the heads of all items, one after the other, however they are nested. The decoder calls itself for strings
-/// of indefinite length, for tags and byte strings in ways that a file can drive until the stack is full; none of these
-/// is ever written.
+/// Looks at the heads of all items, one after the other, however they are nested. The decoder calls itself for tags and
+/// for strings of indefinite length, so a file could drive it until the stack is full; none of these is ever written.
 void check_cbor(std::string_view bytes, const std::string& what) {
   constexpr unsigned byte_string = 2, text = 3, tag = 6;
   for (std::size_t at = 0; at < bytes.size();) {
     const auto head = static_cast<unsigned char>(bytes[at++]);
     const unsigned type = head >> 5, extra = head & 31u;
-    if (extra > 27 || type == byte_string || type == tag)
+    if (extra > 27 || type == tag)
       throw invalid_argument(
           fmt::format("{}: byte {} of its CBOR is {:#x}, which is never written", what, at - 1, head));
     const std::size_t argument_size = extra < 24 ? 0 : std::size_t{1} << (extra - 24);
@@ -114,8 +124,9 @@ void check_cbor(std::string_view bytes, const std::string& what) {
     if (extra >= 24) argument = 0;
     for (std::size_t i = 0; i < argument_size && at < bytes.size(); ++i)
       argument = argument << 8 | static_cast<unsigned char>(bytes[at++]);
-    if (type != text) continue;
-    if (argument > bytes.size() - at) throw invalid_argument(fmt::format("{}: a text in its CBOR is cut short", what));
+    if (type != text && type != byte_string) continue;
+    if (argument > bytes.size() - at)
+      throw invalid_argument(fmt::format("{}: a string in its CBOR is cut short", what));
     at += argument;
   }
 }
@@ -131,8 +142,22 @@ json read_cbor(std::string_view bytes, const std::string& what, const element_ha
   return read(bytes, what, handler, json::input_format_t::cbor);
 }
 
+std::string to_cbor(const json& document) {
+  std::string bytes;
+  json::to_cbor(document, nlohmann::detail::output_adapter<char, std::string>(bytes));
+  return bytes;
+}
+
+std::size_t values_in(const json& document) {
+  std::size_t count = 1;
+  if (document.is_structured())
+    for (const json& one : document) count += values_in(one);
+  return count;
+}
+
 std::string shown(const json& value) {
   constexpr std::size_t longest = 60;
+  if (value.is_binary()) return "a string of bytes";
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
   std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,8 @@
 #include "launch/operations.hpp"
 #include "ledger_ring.hpp"
 #include "list_checks.hpp"
+#include "recordable_state.hpp"
+#include "recording.hpp"
 #include "scaling_rule.hpp"
 #include "snapshot_check.hpp"
 #include "syclamp/error.hpp"
@@ -89,10 +92,18 @@ struct loss_scaler::state_type {
         ring(on, options.ledger * options.scales),
         upload(on) {
     if (options.consensus) ballots = allocate_on_device<kernels::ballot>(on.queue(), options.scales);
-    on.kernels().prepare(launch::inspect_and_judge);
-    on.kernels().prepare(launch::inspect_step);
+    on.kernels().prepare(launch::update_scale);
     on.kernels().prepare(launch::convert_list);
+    prepare_inspection();
     restart(scaler_snapshot::fresh(policy, options.scales));
+  }
+
+  /// What every step begins with. (What else a simple scaler may come to need, `unscale` and the inspection without a
+  /// verdict of joint steps and windows, is compiled when it does.)
+  void prepare_inspection() const {
+    if (is_simple()) return on.kernels().prepare(launch::inspect_step);
+    if (options.scales == 1) return on.kernels().prepare(launch::inspect_chunks);
+    on.kernels().prepare(launch::inspect_pieces);
   }
 
   bool is_enabled() const { return policy.mode != scaling_mode::disabled; }
@@ -131,8 +142,7 @@ struct loss_scaler::state_type {
     if (const auto found = lists.find(id); found != lists.end()) return found->second;
     need_scales_for(gradients);
     auto verdicts = initial_verdicts();
-    inspector look =
-        options.scales == 1 ? inspector(gradients) : inspector_access::with_groups(gradients, options.scales);
+    inspector look = inspector_access::for_scales(gradients, options.scales);
     const std::lock_guard lock(names_mutex);
     seen_lists.push_back(gradients);
     const auto index = static_cast<std::uint32_t>(seen_lists.size() - 1);
@@ -189,6 +199,22 @@ struct loss_scaler::state_type {
       list.reached = stage::fresh;
       list.unscaled_to = 0;
     }
+  }
+
+  /// How far everything has come, to be put back.
+  std::function<void()> copy_of_stages() {
+    std::map<std::uint64_t, std::pair<stage, std::uint64_t>> of_lists;
+    for (const auto& [id, list] : lists) of_lists.emplace(id, std::pair(list.reached, list.unscaled_to));
+    return
+        [this, of_lists, scaled = is_scaled, judged = is_judged, open = is_window_open, looked_at_nothing = unjudged] {
+          for (auto& [id, list] : lists)
+            if (const auto then = of_lists.find(id); then != of_lists.end())
+              std::tie(list.reached, list.unscaled_to) = then->second;
+          is_scaled = scaled;
+          is_judged = judged;
+          is_window_open = open;
+          unjudged = looked_at_nothing;
+        };
   }
 
   // --- judging ---
@@ -288,6 +314,8 @@ struct loss_scaler::state_type {
 
   std::function<void(const ledger_entry&)> handler;
   std::uint64_t reported = 0;  ///< number of the last record that the handler got
+
+  recordable_state stages{on.queue(), [this] { return copy_of_stages(); }};
 };
 
 loss_scaler::loss_scaler(engine on, const scaling_policy& policy, const scaler_options& options)
@@ -538,6 +566,7 @@ void loss_scaler::report() {
 const scaling_policy& loss_scaler::policy() const { return state_->policy; }
 
 void loss_scaler::set_policy(const scaling_policy& policy) {
+  need_no_recording(state_->on.queue());  // every replay would send it
   validate(policy);
   checked(state_->options, policy);
   if ((policy.mode == scaling_mode::disabled) == state_->is_enabled())
@@ -560,6 +589,7 @@ scaler_snapshot loss_scaler::state() const {
 }
 
 void loss_scaler::load(const scaler_snapshot& snapshot) {
+  need_no_recording(state_->on.queue());
   check(snapshot);
   checked(state_->options, snapshot.policy);
   if (snapshot.scales.size() != state_->options.scales)

@@ -44,15 +44,20 @@ namespace {
 using kernels::weight_storage;
 using state_codec::refuse;
 
+/// A step each microsecond would take three centuries. Counts near 2^64 would begin anew.
+constexpr std::uint64_t most_steps = std::uint64_t{1} << 53;
+
 /// What is saved can be loaded, and what is loaded can be used.
-void check_group(const group_record& group, const std::string& path) {
-  for (const std::uint32_t flag : {group.hyper.maximize, group.hyper.decoupled, group.hyper.nesterov})
-    if (flag > 1) refuse(path + ".hyper", fmt::format("has a flag that is {}; it must be 0 or 1", flag));
+void check_group(const std::string& kind, const group_record& group, const std::string& path) {
+  std::string part = ".hyper";
   try {
+    check(kind, group.hyper);
+    part = ".schedule";
     check(group.schedule);
   } catch (const invalid_argument& wrong) {
-    refuse(path + ".schedule", fmt::format("cannot be used: {}", wrong.what()));
+    refuse(path + part, fmt::format("cannot be used: {}", wrong.what()));
   }
+  if (group.applied > most_steps) refuse(path + ".applied", group.applied, fmt::format("at most {}", most_steps));
 }
 
 }  // namespace
@@ -68,7 +73,7 @@ std::uint64_t optimizer_record::bytes() const {
 optimizer_record record_of(const optimizer_parts& of) {
   optimizer_record record{.kind = std::string(of.rule.name),
                           .kernel = std::string(of.rule.step->name),
-                          .states = of.rule.states,
+                          .states = of.rule.states(),
                           .moments = of.storage.moments,
                           .is_stochastic = of.storage.how == rounding::stochastic,
                           .groups = {}};
@@ -81,7 +86,7 @@ optimizer_record record_of(const optimizer_parts& of) {
   record.seed = memory.seed;
   for (const kernels::parameter_group& group : groups) {
     record.groups.push_back({group.hyper, group.schedule, group.applied, 0, {}});
-    check_group(record.groups.back(), fmt::format("group {} of an optimizer", record.groups.size() - 1));
+    check_group(record.kind, record.groups.back(), fmt::format("group {} of an optimizer", record.groups.size() - 1));
   }
   for (std::size_t i = 0; i < of.parameters.size(); ++i) {
     group_record& group = record.groups[of.parameters[i].group];
@@ -105,7 +110,7 @@ optimizer_record decode_optimizer(const json& from, const std::string& path) {
   optimizer_record record;
   state_codec::decode_fields(from, record, path);
   for (std::size_t i = 0; i < record.groups.size(); ++i)
-    check_group(record.groups[i], fmt::format("{}.groups[{}]", path, i));
+    check_group(record.kind, record.groups[i], fmt::format("{}.groups[{}]", path, i));
   return record;
 }
 

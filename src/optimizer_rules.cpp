@@ -28,6 +28,27 @@ struct checker {
           fmt::format("{}: {} is {}; give it a number from 0 to below 1", optimizer, setting, value));
     return {static_cast<float>(value), static_cast<float>(1.0 - value), static_cast<float>(std::log(value))};
   }
+
+  /// Whether `rate` could have made it: just below 1, β itself is rounded to 1, but not what else there is of it.
+  void rate(const char* setting, const decay_rate& one) const {
+    const bool is_below_1 = one.complement > 0.0f && one.logarithm < 0.0f;
+    if (!(one.value >= 0.0f && one.value <= 1.0f && one.complement <= 1.0f && is_below_1))
+      throw invalid_argument(
+          fmt::format("{}: {} is {}, 1 - {} is {} and its logarithm {}; give it a number from 0 to below 1", optimizer,
+                      setting, one.value, setting, one.complement, one.logarithm));
+  }
+
+  void flag(const char* setting, std::uint32_t value) const {
+    if (value > 1) throw invalid_argument(fmt::format("{}: {} is {}; it must be 0 or 1", optimizer, setting, value));
+  }
+
+  void nesterov(bool wanted, double momentum, double dampening) const {
+    if (wanted && (momentum <= 0.0 || dampening != 0.0))
+      throw invalid_argument(
+          fmt::format("{}: nesterov needs a momentum and no dampening, but they are {} and {}; set "
+                      "momentum = 0.9 and dampening = 0, or leave nesterov out",
+                      optimizer, momentum, dampening));
+  }
 };
 
 /// What every optimizer has, and eps if it has one.
@@ -42,17 +63,13 @@ hyper_parameters basics(const checker& is, const Settings& by) {
 
 optimizer_rule describe(const sgd& by) {
   const checker is{"sgd"};
-  if (by.nesterov && (by.momentum <= 0.0 || by.dampening != 0.0))
-    throw invalid_argument(
-        fmt::format("sgd: nesterov needs a momentum and no dampening, but they are {} and {}; set "
-                    "momentum = 0.9 and dampening = 0, or leave nesterov out",
-                    by.momentum, by.dampening));
+  is.nesterov(by.nesterov, by.momentum, by.dampening);
   hyper_parameters hyper = basics(is, by);
   hyper.nesterov = by.nesterov;
   hyper.beta1.value = is.not_negative("momentum", by.momentum);
   hyper.beta1.complement = static_cast<float>(1.0 - static_cast<double>(is.not_negative("dampening", by.dampening)));
-  if (by.momentum == 0.0) return {"sgd", &launch::sgd_step, 0, hyper};
-  return {"sgd", &launch::momentum_step, 1, hyper};
+  if (by.momentum == 0.0) return {"sgd", &launch::sgd_step, hyper};
+  return {"sgd", &launch::momentum_step, hyper};
 }
 
 template <typename Settings>
@@ -69,8 +86,8 @@ optimizer_rule describe_adam(const char* name, const Settings& by, bool decouple
   const checker is{name};
   hyper_parameters hyper = with_betas(is, by);
   hyper.decoupled = decoupled;
-  if (by.amsgrad) return {name, &launch::amsgrad_step, 3, hyper};
-  return {name, &launch::adam_step, 2, hyper};
+  if (by.amsgrad) return {name, &launch::amsgrad_step, hyper};
+  return {name, &launch::adam_step, hyper};
 }
 
 optimizer_rule describe(const adam& by) { return describe_adam("adam", by, false); }
@@ -80,7 +97,7 @@ optimizer_rule describe(const lion& by) {
   const checker is{"lion"};
   hyper_parameters hyper = with_betas(is, by);
   hyper.decoupled = 1;
-  return {"lion", &launch::lion_step, 1, hyper};
+  return {"lion", &launch::lion_step, hyper};
 }
 
 optimizer_rule describe(const adagrad& by) {
@@ -89,7 +106,6 @@ optimizer_rule describe(const adagrad& by) {
   hyper.lr_decay = is.not_negative("lr_decay", by.lr_decay);
   return {"adagrad",
           &launch::adagrad_step,
-          1,
           hyper,
           {is.not_negative("initial_accumulator_value", by.initial_accumulator_value)}};
 }
@@ -103,26 +119,36 @@ optimizer_rule describe(const rmsprop& by) {
   const launch::apply_operation* step =
       by.centered ? (has_momentum ? &launch::rmsprop_centered_momentum_step : &launch::rmsprop_centered_step)
                   : (has_momentum ? &launch::rmsprop_momentum_step : &launch::rmsprop_step);
-  return {"rmsprop", step, 1u + (has_momentum ? 1u : 0u) + (by.centered ? 1u : 0u), hyper};
+  return {"rmsprop", step, hyper};
 }
 
 optimizer_rule describe(const adadelta& by) {
   const checker is{"adadelta"};
   hyper_parameters hyper = basics(is, by);
   hyper.beta2 = is.rate("rho", by.rho);
-  return {"adadelta", &launch::adadelta_step, 2, hyper};
+  return {"adadelta", &launch::adadelta_step, hyper};
 }
 
 optimizer_rule describe(const lamb& by) {
   const checker is{"lamb"};
-  return {"lamb", &launch::lamb_step, 2, with_betas(is, by), {}, &launch::lamb_pieces, &launch::lamb_norms};
+  return {"lamb", &launch::lamb_step, with_betas(is, by), {}, &launch::lamb_pieces, &launch::lamb_norms};
 }
 
 optimizer_rule describe(const novograd& by) {
   const checker is{"novograd"};
-  return {
-      "novograd", &launch::novograd_step, 1, with_betas(is, by), {}, &launch::novograd_pieces, &launch::novograd_norms,
-      true};
+  return {"novograd", &launch::novograd_step, with_betas(is, by), {}, &launch::novograd_pieces, &launch::novograd_norms,
+          true};
+}
+
+/// The hyper-parameters that an optimizer has by default.
+template <std::size_t Index = 0>
+hyper_parameters defaults_of(std::string_view optimizer) {
+  if constexpr (Index < std::variant_size_v<optimizer_settings>) {
+    const optimizer_rule rule = describe(std::variant_alternative_t<Index, optimizer_settings>{});
+    return rule.name == optimizer ? rule.hyper : defaults_of<Index + 1>(optimizer);
+  } else {
+    throw invalid_argument(fmt::format("there is no optimizer {:?}", optimizer));
+  }
 }
 
 }  // namespace
@@ -132,6 +158,28 @@ optimizer_rule rule_of(const optimizer_settings& settings) {
 }
 
 float checked_lr(std::string_view optimizer, double lr) { return checker{optimizer}.not_negative("lr", lr); }
+
+void check(std::string_view optimizer, const hyper_parameters& hyper) {
+  const checker is{optimizer};
+  const hyper_parameters usual = defaults_of(optimizer);
+  for (const auto& [setting, value] :
+       {std::pair{"lr", hyper.lr}, std::pair{"weight_decay", hyper.weight_decay}, std::pair{"eps", hyper.eps},
+        std::pair{"momentum", hyper.momentum}, std::pair{"lr_decay", hyper.lr_decay}})
+    is.not_negative(setting, static_cast<double>(value));
+  is.flag("maximize", hyper.maximize);
+  is.flag("decoupled", hyper.decoupled);
+  is.flag("nesterov", hyper.nesterov);
+  if (optimizer == "sgd") {  // whose momentum is no rate
+    const auto momentum = static_cast<double>(hyper.beta1.value);
+    const double dampening = 1.0 - static_cast<double>(hyper.beta1.complement);
+    is.not_negative("momentum", momentum);
+    is.not_negative("dampening", dampening);
+    is.nesterov(hyper.nesterov != 0, momentum, dampening);
+  }
+  // One that an optimizer has not is left as it is, without a logarithm.
+  if (usual.beta1.logarithm != 0.0f) is.rate("beta1", hyper.beta1);
+  if (usual.beta2.logarithm != 0.0f) is.rate("beta2", hyper.beta2);
+}
 
 void check(const lr_schedule& schedule) {
   if (schedule.steps == 0)

@@ -15,7 +15,6 @@ namespace syclamp {
 struct optimizer_rule {
   std::string_view name;
   const launch::apply_operation* step;
-  std::uint32_t states;
   hyper_parameters hyper;
   std::array<float, kernels::most_states> initial = {};  ///< value with which each moment begins
 
@@ -23,6 +22,8 @@ struct optimizer_rule {
   const launch::prepare_operation* pieces = nullptr;
   const launch::norms_operation* norms = nullptr;
   bool has_tensor_moments = false;  ///< one number a tensor outlives the step
+
+  std::uint32_t states() const { return step->states; }
 };
 
 /// \throws invalid_argument that names the setting, its value and the remedy
@@ -30,6 +31,10 @@ optimizer_rule rule_of(const optimizer_settings& settings);
 
 /// \throws invalid_argument unless it is finite and not negative
 float checked_lr(std::string_view optimizer, double lr);
+
+/// Hyper-parameters that came from elsewhere: would settings give them?
+/// \throws invalid_argument that names the optimizer, the hyper-parameter and its value
+void check(std::string_view optimizer, const hyper_parameters& hyper);
 
 /// \throws invalid_argument
 void check(const lr_schedule& schedule);

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "recordable_state.hpp"
+#include "recording.hpp"
 #include "syclamp/error.hpp"
 
 // Graphs are an extension of DPC++. This file and recording.hpp are the only ones that know of it.
@@ -21,15 +23,17 @@ bool has_graphs(const sycl::device& device) {
 std::optional<finished_graph> record(sycl::queue queue, const std::function<void()>& calls) {
   if (!has_graphs(queue.get_device())) return std::nullopt;
   graphs::command_graph<graphs::graph_state::modifiable> graph(queue);
-  graph.begin_recording(queue);
+  const remembered_states before(queue);
   try {
+    graph.begin_recording(queue);
     calls();
-  } catch (...) {
     graph.end_recording(queue);
+    return graph.finalize();
+  } catch (...) {
+    if (is_recording(queue)) graph.end_recording(queue);
+    before.restore();
     throw;
   }
-  graph.end_recording(queue);
-  return graph.finalize();
 }
 
 void replay(sycl::queue& queue, const finished_graph& graph) { queue.ext_oneapi_graph(graph); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A state in JSON: {"format", "version", "policy": {…}, "scales": [{…}, …], "ledger": [{…}, …]}.
 // In binary: magic, version (4 bytes), length of the rest but for its checksum (8), the same in CBOR, checksum of all
-// that (8). Numbers have their lowest byte first.
+// that (8). Numbers have their lowest byte first. Names of tensors are texts in JSON, byte strings in CBOR: they may be
+// any bytes. (In version 1 they were texts in both, which is read, too.)
 #include "syclamp/scaler_snapshot.hpp"
 
 #include <bit>
@@ -11,6 +12,7 @@
 
 #include "checksum.hpp"
 #include "json_reader.hpp"
+#include "little_endian.hpp"
 #include "scale_numbers.hpp"
 #include "snapshot_check.hpp"
 #include "state_codec.hpp"
@@ -21,14 +23,16 @@ namespace syclamp {
 namespace {
 
 constexpr const char* format_name = "syclamp.scaler";
-constexpr std::uint32_t newest_version = 1;
+constexpr std::uint32_t newest_version = 2;
 constexpr const char* name_key = "first_bad_name";
 constexpr std::string_view magic = "\x89syclamp";  // no text begins like this
 constexpr std::size_t longest_file = std::size_t{1} << 30;
 
+using state_codec::bytes_of;
 using state_codec::decode_fields;
 using state_codec::decode_integer;
 using state_codec::encode;
+using state_codec::encode_bytes;
 using state_codec::encode_fields;
 using state_codec::refuse_unknown;
 
@@ -41,9 +45,10 @@ std::string in_state(std::string_view path) { return fmt::format("state of a sca
 
 [[noreturn]] void refuse(std::string_view path, std::string_view why) { state_codec::refuse(in_state(path), why); }
 
-json encode_entry(const ledger_entry& entry) {
+json encode_entry(const ledger_entry& entry, state_format format) {
   json to = encode_fields(entry.record);
-  to[name_key] = entry.first_bad_name;
+  const std::string& name = entry.first_bad_name;
+  to[name_key] = format == state_format::binary ? encode_bytes(name) : json(name);
   return to;
 }
 
@@ -52,8 +57,12 @@ ledger_entry decode_entry(json from, const std::string& path) {
   if (!from.is_object()) refuse(path, from, "an object");
   const auto name = from.find(name_key);
   if (name == from.end()) refuse(path, fmt::format("has no field {}; was it cut out?", name_key));
-  if (!name->is_string()) refuse(path + "." + name_key, *name, "a text");
-  entry.first_bad_name = std::move(name->get_ref<std::string&>());
+  if (name->is_binary()) {
+    entry.first_bad_name = bytes_of(*name, path);
+  } else {
+    if (!name->is_string()) refuse(path + "." + name_key, *name, "a text");
+    entry.first_bad_name = std::move(name->get_ref<std::string&>());
+  }
   from.erase(name);
   decode_fields(from, entry.record, in_state(path));
   return entry;
@@ -150,7 +159,7 @@ const json& array_of(const json& from, const char* key) {
   return array;
 }
 
-/// All but the ledger, which has been taken out.
+/// All but scales and ledger, which have been taken out.
 scaler_snapshot decode_head(const json& from) {
   if (!from.is_object() || !from.contains("format") || from["format"] != format_name)
     refuse("it", fmt::format("is something else: there is no \"format\": \"{}\"", format_name));
@@ -160,24 +169,28 @@ scaler_snapshot decode_head(const json& from) {
   });
   scaler_snapshot snapshot;
   decode_fields(member_of(from, "policy"), snapshot.policy, in_state("policy"));
-  for (const json& state : array_of(from, "scales")) {
-    const std::string path = fmt::format("scales[{}]", snapshot.scales.size());
-    decode_fields(state, snapshot.scales.emplace_back(), in_state(path));
-  }
-  for (const json& stranger : array_of(from, "ledger")) refuse("an entry of ledger", stranger, "an object");
+  for (const char* key : {"scales", "ledger"})
+    for (const json& stranger : array_of(from, key)) refuse(fmt::format("an entry of {}", key), stranger, "an object");
   return snapshot;
 }
 
 using reader = json (*)(std::string_view, const std::string&, const element_handler&);
 
 scaler_snapshot decode_document(std::string_view bytes, reader read) {
+  std::vector<scale_state> scales;
   std::vector<ledger_entry> ledger;
-  const auto take = [&](const json& so_far, json&& entry) {
+  const auto take = [&](const std::string& key, const json& so_far, json&& entry) {
     // Entries of a newer version may differ; that it is newer is what should be said then.
     if (const auto version = so_far.find("version"); version != so_far.end()) check_version(*version);
-    ledger.push_back(decode_entry(std::move(entry), fmt::format("ledger[{}]", ledger.size())));
+    if (key == "ledger") {
+      ledger.push_back(decode_entry(std::move(entry), fmt::format("ledger[{}]", ledger.size())));
+    } else {
+      const std::string path = fmt::format("scales[{}]", scales.size());
+      decode_fields(entry, scales.emplace_back(), in_state(path));
+    }
   };
-  scaler_snapshot snapshot = decode_head(read(bytes, "state of a scaler", {"ledger", take}));
+  scaler_snapshot snapshot = decode_head(read(bytes, "state of a scaler", {{"scales", "ledger"}, take}));
+  snapshot.scales = std::move(scales);
   snapshot.ledger = std::move(ledger);
   check(snapshot);
   return snapshot;
@@ -185,18 +198,11 @@ scaler_snapshot decode_document(std::string_view bytes, reader read) {
 
 // --- Binary ----------------------------------------------------------------------------------------------------------
 
-template <typename Integer>
-void append_integer(std::string& to, Integer value) {
-  for (std::size_t i = 0; i < sizeof value; ++i) to += static_cast<char>(value >> (8 * i) & 0xffu);
-}
-
 /// Takes it from the front of `from`.
 template <typename Integer>
 Integer take_integer(std::string_view& from) {
   if (from.size() < sizeof(Integer)) refuse("it", "is truncated");
-  Integer value = 0;
-  for (std::size_t i = 0; i < sizeof value; ++i)
-    value |= static_cast<Integer>(static_cast<unsigned char>(from[i])) << (8 * i);
+  const auto value = integer_at<Integer>(from.data());
   from.remove_prefix(sizeof value);
   return value;
 }
@@ -207,9 +213,8 @@ std::string to_binary(const scaler_snapshot& snapshot) {
   check(snapshot);
   json document = encode_head(snapshot);
   json& ledger = document["ledger"] = json::array();
-  for (const ledger_entry& entry : snapshot.ledger) ledger.push_back(encode_entry(entry));
-  std::string payload;
-  json::to_cbor(document, nlohmann::detail::output_adapter<char, std::string>(payload));
+  for (const ledger_entry& entry : snapshot.ledger) ledger.push_back(encode_entry(entry, state_format::binary));
+  const std::string payload = to_cbor(document);
   std::string bytes(magic);
   append_integer(bytes, newest_version);
   append_integer(bytes, std::uint64_t{payload.size()});
@@ -252,7 +257,7 @@ std::string to_json(const scaler_snapshot& snapshot) {
   const char* separator = "\n    ";
   for (const ledger_entry& entry : snapshot.ledger) {  // a line each: many of them would be hard to read otherwise
     // Names may be any bytes; those that are no UTF-8 cannot be in JSON.
-    text += separator + encode_entry(entry).dump(-1, ' ', false, json::error_handler_t::replace);
+    text += separator + encode_entry(entry, state_format::json).dump(-1, ' ', false, json::error_handler_t::replace);
     separator = ",\n    ";
   }
   return text + (snapshot.ledger.empty() ? "]\n}\n" : "\n  ]\n}\n");

@@ -132,6 +132,16 @@ void decode(const json& from, Value& to, const std::string& path) {
   }
 }
 
+/// Anything, as a CBOR byte string: a text must be UTF-8 there.
+inline json encode_bytes(std::string_view bytes) { return json::binary({bytes.begin(), bytes.end()}); }
+
+/// A view of what is in `from`.
+inline std::string_view bytes_of(const json& from, const std::string& path) {
+  if (!from.is_binary()) refuse(path, from, "a string of bytes");
+  const std::vector<std::uint8_t>& bytes = from.get_binary();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 /// Every key is known, that is: as many are there as were found.
 template <typename IsKnown>
 void refuse_unknown(const json& from, const std::string& path, IsKnown is_known) {

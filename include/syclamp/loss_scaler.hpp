@@ -142,8 +142,9 @@ class loss_scaler {
   const scaling_policy& policy() const;
 
   /// Changes the policy from the next `update` on; the scale and the counters stay. Does not wait. (Only a host that is
-  /// two such changes ahead of the device waits for the older one; do not record it into a graph.)
+  /// two such changes ahead of the device waits for the older one.)
   /// \throws invalid_argument if it is not valid, or would switch scaling on or off (`scaling_mode::disabled`)
+  /// \throws misuse_error while the queue is recorded into a graph: every replay would change it again
   void set_policy(const scaling_policy& policy);
 
   /// Everything, complete. Waits.

@@ -40,7 +40,8 @@ enum class recording {
 /// For one thread at a time; everything that the calls use has to live as long as this.
 class recorded_step {
  public:
-  /// \throws misuse_error if a call waits while it is recorded, and says what to do; and what the calls throw
+  /// \throws misuse_error if a call waits while it is recorded, and says what to do; and what the calls throw. Then
+  ///         scalers and optimizers are as they were before, ready for a step
   recorded_step(const engine& on, std::function<void()> calls, recording how = recording::if_possible);
   ~recorded_step();
   recorded_step(recorded_step&&) noexcept;

@@ -106,9 +106,14 @@ inline constexpr operation<scalar, float, std::uint32_t, kernels::running_value*
     "guard_value", "scaler", &profile::convert};
 
 /// A step of an optimizer. Of what is in its family, all is compiled when one is needed.
-using apply_operation =
-    operation<addresses, starts, kinds, tensors, const kernels::parameter_slot*, kernels::parameter_group*,
-              kernels::optimizer_memory*, const step_verdict*, std::uint32_t, const kernels::tensor_norms*>;
+struct apply_operation
+    : operation<addresses, starts, kinds, tensors, const kernels::parameter_slot*, kernels::parameter_group*,
+                kernels::optimizer_memory*, const step_verdict*, std::uint32_t, const kernels::tensor_norms*> {
+  constexpr apply_operation(std::string_view name, std::string_view family, std::uint32_t moments)
+      : operation(name, family, &profile::apply), states(moments) {}
+
+  std::uint32_t states;  ///< moments of each element; a test compares them with the rule's
+};
 
 /// What comes before it if the step depends on norms of each tensor: over pieces, then over tensors.
 using prepare_operation =
@@ -118,26 +123,26 @@ using norms_operation =
     operation<addresses, starts, kinds, tensors, const kernels::parameter_group*, const step_verdict*, std::uint32_t,
               const kernels::piece_norms*, kernels::tensor_norms*>;
 
-inline constexpr apply_operation sgd_step{"sgd_step", "optimizers/sgd", &profile::apply};
-inline constexpr apply_operation momentum_step{"momentum_step", "optimizers/sgd", &profile::apply};
-inline constexpr apply_operation adam_step{"adam_step", "optimizers/adam", &profile::apply};
-inline constexpr apply_operation amsgrad_step{"amsgrad_step", "optimizers/amsgrad", &profile::apply};
-inline constexpr apply_operation lion_step{"lion_step", "optimizers/lion", &profile::apply};
-inline constexpr apply_operation adadelta_step{"adadelta_step", "optimizers/adadelta", &profile::apply};
-inline constexpr apply_operation adagrad_step{"adagrad_step", "optimizers/adagrad", &profile::apply};
-inline constexpr apply_operation rmsprop_step{"rmsprop_step", "optimizers/rmsprop", &profile::apply};
-inline constexpr apply_operation rmsprop_momentum_step{"rmsprop_momentum_step", "optimizers/rmsprop", &profile::apply};
-inline constexpr apply_operation rmsprop_centered_step{"rmsprop_centered_step", "optimizers/rmsprop", &profile::apply};
+inline constexpr apply_operation sgd_step{"sgd_step", "optimizers/sgd", 0};
+inline constexpr apply_operation momentum_step{"momentum_step", "optimizers/sgd", 1};
+inline constexpr apply_operation adam_step{"adam_step", "optimizers/adam", 2};
+inline constexpr apply_operation amsgrad_step{"amsgrad_step", "optimizers/amsgrad", 3};
+inline constexpr apply_operation lion_step{"lion_step", "optimizers/lion", 1};
+inline constexpr apply_operation adadelta_step{"adadelta_step", "optimizers/adadelta", 2};
+inline constexpr apply_operation adagrad_step{"adagrad_step", "optimizers/adagrad", 1};
+inline constexpr apply_operation rmsprop_step{"rmsprop_step", "optimizers/rmsprop", 1};
+inline constexpr apply_operation rmsprop_momentum_step{"rmsprop_momentum_step", "optimizers/rmsprop", 2};
+inline constexpr apply_operation rmsprop_centered_step{"rmsprop_centered_step", "optimizers/rmsprop", 2};
 inline constexpr apply_operation rmsprop_centered_momentum_step{"rmsprop_centered_momentum_step", "optimizers/rmsprop",
-                                                                &profile::apply};
+                                                                3};
 
 inline constexpr prepare_operation lamb_pieces{"lamb_pieces", "optimizers/lamb", &profile::apply};
 inline constexpr norms_operation lamb_norms{"lamb_norms", "optimizers/lamb", &profile::apply};
-inline constexpr apply_operation lamb_step{"lamb_step", "optimizers/lamb", &profile::apply};
+inline constexpr apply_operation lamb_step{"lamb_step", "optimizers/lamb", 2};
 
 inline constexpr prepare_operation novograd_pieces{"novograd_pieces", "optimizers/novograd", &profile::apply};
 inline constexpr norms_operation novograd_norms{"novograd_norms", "optimizers/novograd", &profile::apply};
-inline constexpr apply_operation novograd_step{"novograd_step", "optimizers/novograd", &profile::apply};
+inline constexpr apply_operation novograd_step{"novograd_step", "optimizers/novograd", 1};
 
 inline constexpr operation<const kernels::arithmetic_inputs*, kernels::arithmetic_answers*> self_test{
     "self_test", "self_test", &profile::inspect};

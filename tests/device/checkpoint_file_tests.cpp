@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints that are damaged, foreign or made for something else: they are refused, and nothing changes.
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <random>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
@@ -99,6 +102,7 @@ std::string sum_of(const std::string& bytes) {
 }
 
 constexpr std::size_t front = 28;  // magic, version, two lengths
+constexpr std::uint32_t newest = 2;
 
 std::uint64_t head_length(const std::string& file) {
   std::uint64_t length = 0;
@@ -112,7 +116,7 @@ ordered_json head_of(const std::string& file) {
 }
 
 /// The file with another head, and with lengths and checksums that belong to it.
-std::string with_head(const std::string& file, const std::string& head, std::uint32_t version = 1) {
+std::string with_head(const std::string& file, const std::string& head, std::uint32_t version = newest) {
   const std::string payload = file.substr(front + head_length(file) + 8, file.size() - front - head_length(file) - 16);
   std::string fresh = file.substr(0, 8) + integer(version, 4) +
                       integer(front + head.size() + 8 + payload.size() + 8, 8) + integer(head.size(), 8) + head;
@@ -121,7 +125,7 @@ std::string with_head(const std::string& file, const std::string& head, std::uin
   return fresh + sum_of(fresh);
 }
 
-std::string with_head(const std::string& file, const ordered_json& head, std::uint32_t version = 1) {
+std::string with_head(const std::string& file, const ordered_json& head, std::uint32_t version = newest) {
   const std::vector<std::uint8_t> bytes = ordered_json::to_cbor(head);
   return with_head(file, std::string(bytes.begin(), bytes.end()), version);
 }
@@ -188,16 +192,148 @@ TEST_CASE("checkpoint: absurd lengths and foreign heads are refused before they 
   CHECK_THAT(changed([](auto& head) { head["optimizers"][0]["extra"] = 1; }), ContainsSubstring("\"extra\""));
   CHECK_THAT(changed([](auto& head) { head["extra"] = 1; }), ContainsSubstring("\"extra\""));
   CHECK_THAT(changed([](auto& head) { head["format"] = "other"; }), ContainsSubstring("something else"));
-  CHECK_THAT(changed([](auto& head) { head["scaler"] = "x"; }), ContainsSubstring("scaler"));
+  CHECK_THAT(changed([](auto& head) { head["scaler"] = "x"; }), ContainsSubstring("scaler is \"x\""));
+  CHECK_THAT(changed([](auto& head) { head["scaler"] = ordered_json::binary({1, 2}); }), ContainsSubstring("scaler"));
+  CHECK_THAT(changed([](auto& head) { head["notes"] = "x"; }), ContainsSubstring("notes is \"x\""));
+  CHECK_THAT(
+      changed([](auto& head) { head["notes"] = ordered_json::binary(std::vector<std::uint8_t>((1 << 20) + 1)); }),
+      ContainsSubstring("notes has 1048577 bytes"));
+  CHECK_THAT(changed([](auto& head) { head["optimizers"][0]["kind"] = ordered_json::binary({65}); }),
+             ContainsSubstring("kind is a string of bytes"));
   CHECK_THAT(changed([](auto& head) { head["scaler"] = nullptr; }), ContainsSubstring("leave the scaler out"));
   CHECK_THAT(changed([](auto& head) { head["optimizers"] = 3; }), ContainsSubstring("must be an array"));
   CHECK_THAT(changed([](auto& head) { head = 3; }), ContainsSubstring("something else"));
   CHECK_FALSE(refused(with_head(good, std::string(1 << 20, '\x81'))).empty());
   CHECK_FALSE(refused(with_head(good, "\x9b" + std::string(8, '\xff'))).empty());
-  CHECK_THAT(refused(with_head(good, head_of(good), 2)), ContainsSubstring("version 2"));
+  CHECK_THAT(refused(with_head(good, head_of(good), newest + 1)), ContainsSubstring("version 3"));
+  CHECK_THAT(refused(with_head(good, head_of(good), 1)), ContainsSubstring("version 1"));
+  // Three million values of a byte each, in arrays that are not too long.
+  const std::string million = "\x9a" + std::string("\0\x0f\xff\xff", 4) + std::string((1 << 20) - 1, '\x80');
+  CHECK_THAT(refused(with_head(good, "\x83" + million + million + million)),
+             ContainsSubstring("more than 2097152 values"));
   CHECK_THAT(refused("some text"), ContainsSubstring("truncated, or something else"));
   CHECK_THAT(refused(std::string(1000, 'x')), ContainsSubstring("does not begin like a checkpoint"));
   CHECK(target == untouched);
+}
+
+TEST_CASE("checkpoint: hyper-parameters that no settings would give are refused by name and value") {
+  const std::string good = small_checkpoint();
+  small_training target(-1.0f), untouched(-1.0f);
+  struct wrong {
+    const char* where;
+    ordered_json value;
+    const char* complaint;
+  };
+  const std::vector<wrong> all{
+      {"/hyper/lr", "nan", "adamw: lr is nan"},
+      {"/hyper/lr", "inf", "adamw: lr is inf"},
+      {"/hyper/lr", -0.5, "adamw: lr is -0.5"},
+      {"/hyper/lr", 1e39, "hyper.lr is 1e+39"},
+      {"/hyper/weight_decay", -1, "adamw: weight_decay is -1"},
+      {"/hyper/eps", "-nan", "adamw: eps is -nan"},
+      {"/hyper/momentum", "inf", "adamw: momentum is inf"},
+      {"/hyper/lr_decay", -2, "adamw: lr_decay is -2"},
+      {"/hyper/beta1/value", 1.5, "adamw: beta1 is 1.5"},
+      {"/hyper/beta1/value", -0.25, "adamw: beta1 is -0.25"},
+      {"/hyper/beta1/value", "nan", "adamw: beta1 is nan"},
+      {"/hyper/beta1/complement", 0, "1 - beta1 is 0"},
+      {"/hyper/beta1/complement", 1.5, "1 - beta1 is 1.5"},
+      {"/hyper/beta2/complement", "nan", "1 - beta2 is nan"},
+      {"/hyper/beta2/complement", -0.5, "1 - beta2 is -0.5"},
+      {"/hyper/beta2/logarithm", 0, "its logarithm 0"},
+      {"/hyper/beta2/logarithm", 2, "its logarithm 2"},
+      {"/hyper/beta2/logarithm", "nan", "its logarithm nan"},
+      {"/hyper/maximize", 2, "adamw: maximize is 2; it must be 0 or 1"},
+      {"/hyper/decoupled", 7, "adamw: decoupled is 7"},
+      {"/hyper/nesterov", 4294967295u, "adamw: nesterov is 4294967295"},
+      {"/schedule/gamma", "nan", "gamma is nan"},
+      {"/schedule/lowest", -1, "lowest is -1"},
+      {"/schedule/kind", "square", "schedule.kind is \"square\""},
+      {"/schedule/kind", 3, "schedule.kind is 3"},
+      {"/applied", ~std::uint64_t{0}, "groups[0].applied is 18446744073709551615"},
+      {"/applied", (std::uint64_t{1} << 53) + 1, "groups[0].applied is 9007199254740993"},
+  };
+  const auto refusal_with = [](const std::string& file, const char* where, const ordered_json& value,
+                               const syclamp::checkpoint_parts& parts) {
+    ordered_json head = head_of(file);
+    head["optimizers"][0]["groups"][0][ordered_json::json_pointer(where)] = value;
+    return refusal_of(with_head(file, head), parts);
+  };
+  for (const wrong& one : all) {
+    CAPTURE(one.where);
+    CHECK_THAT(refusal_with(good, one.where, one.value, target.parts()),
+               ContainsSubstring("optimizer 0.groups[0]") && ContainsSubstring(one.complaint));
+  }
+  ordered_json foreign = head_of(good);
+  foreign["optimizers"][0]["kind"] = "adamx";
+  CHECK_THAT(refusal_of(with_head(good, foreign), target.parts()), ContainsSubstring("no optimizer \"adamx\""));
+  CHECK(target == untouched);
+
+  // Of SGD, beta1 is momentum and dampening, and neither has to be below 1.
+  const syclamp::sgd settings{.momentum = 1.5, .dampening = 2};
+  const temporary_folder folder;
+  small_training saved(1.0f, settings), of_sgd(-1.0f, settings);
+  syclamp::save_checkpoint(folder.path() / "file", saved.parts());
+  const std::string file = content_of(folder.path() / "file");
+  CHECK_THAT(refusal_with(file, "/hyper/beta1/value", -1, of_sgd.parts()), ContainsSubstring("sgd: momentum is -1"));
+  CHECK_THAT(refusal_with(file, "/hyper/beta1/complement", 2, of_sgd.parts()), ContainsSubstring("dampening is -1"));
+  CHECK_THAT(refusal_with(file, "/hyper/nesterov", 1, of_sgd.parts()), ContainsSubstring("needs a momentum and no"));
+  CHECK(refusal_with(file, "/hyper/lr", 0.5, of_sgd.parts()).empty());
+}
+
+TEST_CASE("checkpoint: settings at the edge of what is possible are saved and loaded") {
+  const temporary_folder folder;
+  const double just_below = std::nextafter(1.0, 0.0);
+  const std::vector<syclamp::optimizer_settings> all{
+      syclamp::adamw{.lr = 0, .betas = {just_below, 0.0}, .eps = 0, .weight_decay = 0},
+      syclamp::adam{.lr = 3e38, .betas = {1e-300, just_below}},
+      syclamp::sgd{.lr = 1, .momentum = 0.9, .nesterov = true},
+      syclamp::sgd{.lr = 1},
+      syclamp::rmsprop{.alpha = just_below, .momentum = 5},
+      syclamp::adagrad{.lr_decay = 3},
+      syclamp::adadelta{.rho = 0},
+      syclamp::lion{},
+      syclamp::lamb{},
+      syclamp::novograd{},
+  };
+  CHECK(all.size() == std::variant_size_v<syclamp::optimizer_settings> + 1);  // SGD comes twice
+  for (const auto& settings : all) {
+    CAPTURE(settings.index());
+    small_training saved(1.0f, settings), loaded(-1.0f, settings);
+    syclamp::save_checkpoint(folder.path() / "file", saved.parts());
+    CHECK(refusal_of(content_of(folder.path() / "file"), loaded.parts()).empty());
+    CHECK(loaded.model.read() == saved.model.read());
+  }
+}
+
+TEST_CASE("checkpoint: notes may be any bytes, and the head is CBOR that others can read") {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "file";
+  small_training run(1.0f);
+  const std::string notes("\xff\0\x80 notes", 9);
+  syclamp::save_checkpoint(file, run.parts(), notes);
+  CHECK(syclamp::load_checkpoint(file, run.parts()) == notes);
+  const ordered_json head = head_of(content_of(file));
+  CHECK(head["notes"].is_binary());
+  CHECK(head["scaler"].is_binary());
+}
+
+TEST_CASE("checkpoint: a head that was forged at random is refused, or is one that can be saved again") {
+  const std::string good = small_checkpoint();
+  const std::string head = good.substr(front, head_length(good));
+  std::mt19937 random(7);
+  small_training target(-1.0f);
+  const temporary_folder folder;
+  int accepted = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string forged = head;
+    for (auto n = random() % 3; n < 3; ++n) forged[random() % forged.size()] = static_cast<char>(random());
+    if (!refusal_of(with_head(good, forged), target.parts()).empty()) continue;
+    ++accepted;
+    CHECK_NOTHROW(syclamp::save_checkpoint(folder.path() / "file", target.parts()));
+  }
+  CHECK(accepted < 1000);
+  CHECK(accepted > 0);
 }
 
 TEST_CASE("checkpoint: what does not fit is refused by name, with both numbers, and nothing changes") {

@@ -99,14 +99,46 @@ TEST_CASE("headers in the working directory do not become part of our kernels") 
   unsetenv("SYCLAMP_CACHE");
 }
 
+namespace {
+
+/// Compiled kernels go to a folder of their own, one file a family.
+class own_cache {
+ public:
+  own_cache() {
+    if (const char* before = std::getenv("SYCLAMP_CACHE_DIR")) restore_ = before;
+    setenv("SYCLAMP_CACHE_DIR", folder_.path().c_str(), 1);
+  }
+  ~own_cache() { restore_.empty() ? unsetenv("SYCLAMP_CACHE_DIR") : setenv("SYCLAMP_CACHE_DIR", restore_.c_str(), 1); }
+  own_cache(const own_cache&) = delete;
+  own_cache& operator=(const own_cache&) = delete;
+
+  const fs::path& path() const { return folder_.path(); }
+
+  /// Files say what they are made from.
+  std::set<std::string> families() const {
+    std::set<std::string> all;
+    const std::string include = "#include \"" + std::string(launch::jit::embedded_root);
+    for (const auto& entry : fs::directory_iterator(folder_.path())) {
+      std::ifstream stream(entry.path(), std::ios::binary);
+      const std::string text{std::istreambuf_iterator<char>(stream), {}};
+      const auto begin = text.find(include) + include.size();
+      all.insert(text.substr(begin, text.find(".hpp", begin) - begin));
+    }
+    return all;
+  }
+
+ private:
+  temporary_folder folder_;
+  std::string restore_;
+};
+
+}  // namespace
+
 TEST_CASE("a damaged cache file costs a warning and a compilation, and is replaced") {
-  const temporary_folder folder;
-  const char* before = std::getenv("SYCLAMP_CACHE_DIR");
-  const std::string restore = before ? before : "";
-  setenv("SYCLAMP_CACHE_DIR", folder.path().c_str(), 1);
+  const own_cache cache;
   test_arithmetic(engine{});
-  REQUIRE(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
-  const fs::path file = fs::directory_iterator(folder.path())->path();
+  REQUIRE(std::distance(fs::directory_iterator(cache.path()), {}) == 1);
+  const fs::path file = fs::directory_iterator(cache.path())->path();
   const auto good_size = fs::file_size(file);
   int warnings = 0;
   const auto previous = on_warning([&](std::string_view) { ++warnings; });
@@ -116,8 +148,56 @@ TEST_CASE("a damaged cache file costs a warning and a compilation, and is replac
   const auto new_size = fs::file_size(file);
 
   on_warning(previous);
-  restore.empty() ? unsetenv("SYCLAMP_CACHE_DIR") : setenv("SYCLAMP_CACHE_DIR", restore.c_str(), 1);
   CHECK(sound);
   CHECK(warnings == 1);
   CHECK(new_size == good_size);
+}
+
+TEST_CASE("each optimizer has as many moments on the host as its rule has in the kernel") {
+  const engine on;
+  const auto compile = [&](std::uint32_t too_many) {
+    std::set<std::string_view> headers;
+    std::string source, checks;
+    std::size_t steps = 0;
+    for (const launch::operation_base* op : launch::operations) {
+      if (!op->family.starts_with("optimizers/") || !op->name.ends_with("_step")) continue;
+      const auto& step = static_cast<const launch::apply_operation&>(*op);
+      if (headers.insert(op->family).second)
+        source += "#include \"" + std::string(launch::jit::embedded_root) + std::string(op->family) + ".hpp\"\n";
+      checks += "static_assert(states_of((syclamp::kernels::" + std::string(op->name) +
+                "<16, 8, 1>*)nullptr) == " + std::to_string(step.states + too_many) + ");\n";
+      ++steps;
+    }
+    CHECK(steps != 0);
+    source +=
+        "template <typename Rule, unsigned MostLanes, unsigned GroupSize>\n"
+        "constexpr unsigned states_of(syclamp::kernels::apply_list<Rule, MostLanes, GroupSize>*) { return "
+        "Rule::states; }\n";
+    launch::jit::compile(on.queue().get_context(), on.queue().get_device(), source + checks);
+  };
+  CHECK_NOTHROW(compile(0));
+  try {
+    compile(1);
+    FAIL("a wrong number was not found");
+  } catch (const kernel_build_error& failed) {
+    CHECK_THAT(failed.log(), ContainsSubstring("static assertion failed"));
+  }
+}
+
+TEST_CASE("a scaler compiles what its steps are made of, and nothing else") {
+  const own_cache cache;
+  const engine on;
+  float* gradient = sycl::malloc_device<float>(1, on.queue());
+  on.queue().memset(gradient, 0, sizeof(float)).wait();
+  const tensor_list list(on, array_view(gradient, 1));
+  loss_scaler scaler(on);
+  scaler.prepare(list);
+  const std::set<std::string> prepared = cache.families();
+  CHECK(prepared == std::set<std::string>{"convert", "inspect_step", "scaler"});
+  scaler.scaled_by_caller();
+  scaler.inspect(list);
+  scaler.update();
+  on.wait();
+  CHECK(cache.families() == prepared);
+  sycl::free(gradient, on.queue());
 }

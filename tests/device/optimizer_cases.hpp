@@ -2,7 +2,10 @@
 // Optimizers to test, told twice: as the library and as the oracle know them.
 #pragma once
 
+#include <algorithm>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "syclamp/optimizers.hpp"
@@ -93,4 +96,11 @@ inline const std::vector<optimizer_case>& optimizer_cases() {
        {.how = method::rmsprop, .lr = 1e-2, .eps = 1e-3, .momentum = 0.5, .alpha = 0.99, .centered = true}},
   };
   return all;
+}
+
+inline const optimizer_case& optimizer_case_named(std::string_view name) {
+  const auto& all = optimizer_cases();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+  if (found == all.end()) throw std::out_of_range("there is no case " + std::string(name));
+  return *found;
 }

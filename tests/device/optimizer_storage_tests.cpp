@@ -20,7 +20,7 @@ TEMPLATE_TEST_CASE("the copy of the weights may be of any type, the gradients of
                    OUTPUT_FORMATS) {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
-  const optimizer_case& with = optimizer_cases()[6];
+  const optimizer_case& with = optimizer_case_named("adamw");
   training<bfloat16, TestType> run(on, with.settings, 1);
 
   const training_state before = run.read();

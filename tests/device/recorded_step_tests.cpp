@@ -37,8 +37,9 @@ void require_same(const adding_optimizer& one, const adding_optimizer& other) {
 
 /// Two optimizers, a list of gradients to accumulate, and a scaler; all their gradients come from `backward`.
 struct pair_of_optimizers {
-  explicit pair_of_optimizers(const engine& engine, const scaler_options& options = {})
-      : first(engine, {.init = 8, .interval = 3}, options),
+  explicit pair_of_optimizers(const engine& engine, const scaler_options& options = {},
+                              const scaling_policy& policy = {.init = 8, .interval = 3})
+      : first(engine, policy, options),
         gradients(engine.queue(), std::vector<float>(training::elements, 0.0f)),
         second(engine, training::elements, gradients.data()),
         sum(engine.queue(), std::vector<float>(training::elements, 0.0f)),
@@ -157,6 +158,100 @@ TEST_CASE("joint steps, accumulation and a consensus can be recorded, too") {
         how);
     CHECK(direct.first.optimizer.weight() > 0);
   }
+}
+
+TEST_CASE("after a recording that was refused, the scaler is as it was before, in whatever stage") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  if (!can_record(on)) SKIP("the device has no graphs");
+  using call = std::function<void(pair_of_optimizers&)>;
+  const call scale = [](auto& code) { code.first.scaler.scaled_by_caller(); };
+  const call unscale = [](auto& code) { code.first.scaler.unscale(code.first.optimizer.gradients()); };
+  const call inspect = [](auto& code) { code.first.scaler.inspect(code.second.gradients()); };
+  const call step = [](auto& code) { code.first.scaler.step(code.first.optimizer); };
+  const call update = [](auto& code) { code.first.scaler.update(); };
+  const call accumulate = [](auto& code) {
+    code.first.scaler.accumulate(code.second.gradients(), code.of_sum.gradients());
+  };
+  const call step_accumulated = [](auto& code) { code.first.scaler.step_accumulated(code.of_sum); };
+  struct course {
+    std::vector<call> before, recorded, after;
+  };
+  const std::vector<course> courses{
+      {{}, {scale}, {scale, step, update}},
+      {{}, {scale, step}, {scale, step, update}},
+      {{}, {scale, unscale}, {scale, step, update}},
+      {{}, {scale, inspect}, {scale, inspect, step, update}},
+      {{}, {scale, step, update, scale}, {scale, step, update}},
+      {{scale}, {step, update}, {step, update}},
+      {{scale, unscale}, {step, update}, {step, update}},
+      {{scale, inspect}, {step, update}, {step, update}},
+      {{scale, step}, {update}, {update}},
+      {{}, {scale, accumulate, update}, {scale, accumulate, update, step_accumulated, update}},
+      {{scale, accumulate, update}, {step_accumulated, update}, {step_accumulated, update}},
+  };
+  const bool is_enabled = GENERATE(true, false);
+  const bool is_engine_another = GENERATE(false, true);
+  const engine recording_engine = is_engine_another ? engine(on.queue(), on.profile_name()) : on;
+  for (std::size_t i = 0; i < courses.size(); ++i) {
+    CAPTURE(is_enabled, is_engine_another, i);
+    const scaling_policy policy{.mode = is_enabled ? scaling_mode::dynamic : scaling_mode::disabled};
+    pair_of_optimizers refused(on, {}, policy), never_recorded(on, {}, policy);
+    const auto make = [](pair_of_optimizers& code, const std::vector<call>& calls) {
+      for (const call& one : calls) one(code);
+    };
+    for (pair_of_optimizers* code : {&refused, &never_recorded}) {
+      code->backward(1, code->first.scaler.current_scale());
+      make(*code, courses[i].before);
+    }
+    const auto calls = [&] {
+      make(refused, courses[i].recorded);
+      on.wait();
+    };
+    CHECK_THROWS_AS(recorded_step(recording_engine, calls), misuse_error);
+    const auto can_be_saved = [](const pair_of_optimizers& code) {
+      try {
+        code.first.scaler.state();
+      } catch (const misuse_error&) {
+        return false;
+      }
+      return true;
+    };
+    CHECK(can_be_saved(refused) == can_be_saved(never_recorded));
+    for (pair_of_optimizers* code : {&refused, &never_recorded}) make(*code, courses[i].after);
+    require_same(refused.first.scaler.outcome(), never_recorded.first.scaler.outcome());
+    require_same(refused.first.optimizer, never_recorded.first.optimizer);
+    require_same(refused.of_sum, never_recorded.of_sum);
+    CHECK(can_be_saved(refused));
+    CHECK_THROWS_AS(refused.first.scaler.update(), misuse_error);
+  }
+}
+
+TEST_CASE("after a recording that was refused, settings that were sent in it are sent again") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  if (!can_record(on)) SKIP("the device has no graphs");
+  const device_buffer<float> gradient(on.queue(), {1.0f}), weight(on.queue(), {0.0f});
+  fused_optimizer optimizer(on, {{.gradient = {gradient.data(), 1}, .model = {weight.data(), 1}}}, sgd{.lr = 1});
+  const auto calls = [&] {
+    optimizer.set_lr(0.5);
+    optimizer.apply();
+    on.wait();
+  };
+  CHECK_THROWS_AS(recorded_step(on, calls), misuse_error);
+  optimizer.apply();
+  CHECK(weight.read()[0] == -1.0f);
+  optimizer.set_lr(0.5);
+  optimizer.apply();
+  CHECK(weight.read()[0] == -1.5f);
+
+  loss_scaler scaler(on, {.init = 8});
+  CHECK_THROWS_AS(recorded_step(on, [&] { scaler.set_policy({.init = 16}); }), misuse_error);
+  CHECK(scaler.policy().init == 8);
+  const scaler_snapshot other = scaler_snapshot::fresh({.init = 16});
+  CHECK_THROWS_AS(recorded_step(on, [&] { scaler.load(other); }), misuse_error);
+  CHECK(scaler.policy().init == 8);
+  CHECK(scaler.current_scale() == 8.0f);
 }
 
 TEST_CASE("calls that would wait while they are recorded are refused, and say what to do") {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much a document may hold. What else is refused, the tests of states and checkpoints say.
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "json_reader.hpp"
+#include "syclamp/error.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using syclamp::json;
+
+namespace {
+
+/// An array of `count` empty arrays, a byte each but for the first one's head.
+std::string array_of_arrays(std::size_t count) {
+  std::string bytes = "\x9a";
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(count >> shift & 0xff);
+  return bytes + std::string(count, '\x80');
+}
+
+}  // namespace
+
+TEST_CASE("CBOR may hold two million values, however they are nested, and not one more") {
+  constexpr std::size_t half = syclamp::most_values / 2;
+  // Three arrays are values, too: the outer one and the two in it.
+  const json document = syclamp::read_cbor("\x82" + array_of_arrays(half - 2) + array_of_arrays(half - 1), "it");
+  CHECK(syclamp::values_in(document) == syclamp::most_values);
+  CHECK_THROWS_WITH(syclamp::read_cbor("\x82" + array_of_arrays(half - 1) + array_of_arrays(half - 1), "it"),
+                    ContainsSubstring("it: it holds more than 2097152 values"));
+}
+
+TEST_CASE("what a document gives away on the way does not count") {
+  constexpr std::size_t count = syclamp::most_values / 3;
+  std::string bytes = "\xa1\x64list";
+  bytes += "\x9a";
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(count >> shift & 0xff);
+  for (std::size_t i = 0; i < count; ++i) bytes += "\xa1\x61k\x83\x01\x02\x03";  // {"k": [1, 2, 3]}
+  std::size_t taken = 0;
+  const json rest =
+      syclamp::read_cbor(bytes, "it", {{"list"}, [&](const std::string& key, const json&, json&& element) {
+                                         taken += key == "list" && syclamp::values_in(element) == 5 ? 1 : 0;
+                                       }});
+  CHECK(taken == count);
+  CHECK(rest == json{{"list", json::array()}});
+  CHECK_THROWS_WITH(syclamp::read_cbor(bytes, "it"), ContainsSubstring("more than 2097152 values"));
+}
+
+TEST_CASE("the head of a checkpoint of 50 000 tensors, each a group of its own, is within the limits") {
+  json group = json::object();  // as many values as a group has: see src/optimizer_record.cpp
+  for (int i = 0; i < 26; ++i) group[std::to_string(i)] = 1.5;
+  json document = json::object();
+  document["groups"] = json::array();
+  for (int i = 0; i < 50'000; ++i) document["groups"].push_back(group);
+  CHECK(syclamp::read_cbor(syclamp::to_cbor(document), "it") == document);
+}
+
+TEST_CASE("byte strings come back as they were") {
+  const json document = {{"bytes", json::binary({0, 255, 128, 7})}, {"text", "t"}};
+  const json read = syclamp::read_cbor(syclamp::to_cbor(document), "it");
+  CHECK(read == document);
+  CHECK(syclamp::shown(read["bytes"]) == "a string of bytes");
+}
