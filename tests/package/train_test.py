@@ -136,9 +136,9 @@ class Train(unittest.TestCase):
         self.assertEqual(runs["fp16-dynamic"]["skipped_steps"], list(range(1, 9)))  # 1e30 is far too large
         self.assertEqual(runs["fp16-dynamic"]["scale_curve"][1][1], runs["fp16-dynamic"]["scale_curve"][0][1] / 2)
         self.assertGreater(runs["fp16-none"]["zero_share"], runs["fp32"]["zero_share"])
-        # The same seed and the same data: all begin with the same loss, but for rounding, which makes 3e-7 in BF16.
+        # The same seed and the same data: all begin with the same loss, but for rounding, which makes 3e-7 in BF16; other weights make 5e-6.
         for run in result["runs"]:
-            self.assertAlmostEqual(run["loss_curve"][0][1], runs["fp32"]["loss_curve"][0][1], delta=1e-5)
+            self.assertAlmostEqual(run["loss_curve"][0][1], runs["fp32"]["loss_curve"][0][1], delta=1e-6)
 
     def test_a_fixed_scale_that_overflows_skips_every_step(self):
         result, _ = self.train("--scaling", "static:1e38", "--epochs", "1", *TINY)
