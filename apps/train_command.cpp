@@ -94,7 +94,8 @@ void train_task(const engine& on, const task& what, const train_options& asked, 
       if (one.result().steps == 0) return;
       result.runs.push_back(one.result());
       result.parameters = one.weights();
-      result.gemm = one.gemm_path();
+      if (const std::string path = one.gemm_path(); result.gemm.find(path) == std::string::npos)
+        result.gemm += (result.gemm.empty() ? "" : ", ") + path;
     };
     try {
       one.train(result.epochs, {.progress = show, .shall_stop = interruption::is_asked_for});

@@ -97,7 +97,8 @@ What is told of a run:
 JSON: {{task, command, seed, epochs, steps, batch, parameters, device, version, interrupted, …, runs: [{{name, loss,
 accuracy, zero_share, zero_share_weights, skips, final_scale, seconds, scaling_share, loss_curve, …}}]}}; a list of such
 objects for several tasks. What is not finite or not known is null. Curves have a point for each step or epoch; those of
-more than {2} points have every second one, every fourth, and so on, and the last. Numbers are of all steps.
+more than {2} points, and `skipped_steps`, have every second one, every fourth, and so on, and the last. `skips` and all
+other numbers are of all steps.
 
 The page of --report is made by the Python of ./run setup, or by $SYCLAMP_PYTHON, with what setup/report.lock lists.
 

@@ -35,7 +35,7 @@ constexpr std::size_t sum_bytes = sizeof(std::uint64_t);
 constexpr std::size_t front_bytes = magic.size() + sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t);
 
 /// Long enough for the longest ledger that a scaler may have, a million steps of about 500 bytes. All of it is there in
-/// the file that is read, and it costs no more than twice as much memory: what is not a string is limited by
+/// the file that is read, and it costs no more than three times as much memory: what is not a string is limited by
 /// `most_values`.
 constexpr std::uint64_t longest_head = std::uint64_t{1} << 30;
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <functional>
 #include <optional>
 
 #include <fmt/format.h>
@@ -12,7 +11,6 @@
 #include "list_checks.hpp"
 #include "optimizer_parts.hpp"
 #include "optimizer_rules.hpp"
-#include "recordable_state.hpp"
 #include "skewed_arena.hpp"
 #include "syclamp/error.hpp"
 #include "syclamp/optimizers.hpp"
@@ -307,6 +305,7 @@ struct fused_optimizer::state_type {
   }
 
   void send(std::uint32_t group, const parameter_group& next) {
+    need_no_settings_recorded(on.queue());
     constexpr std::size_t words = offsetof(parameter_group, applied) / sizeof(std::uint32_t);
     std::array<std::uint32_t, words> before, after;
     std::memcpy(before.data(), &host_groups[group], sizeof before);
@@ -315,10 +314,6 @@ struct fused_optimizer::state_type {
     for (std::size_t i = 0; i < words; ++i)
       if (before[i] != after[i]) on.queue().fill(target + i, after[i], 1);
     host_groups[group] = next;
-  }
-
-  std::function<void()> copy_of_groups() {
-    return [this, then = host_groups] { host_groups = then; };
   }
 
   engine on;
@@ -337,7 +332,6 @@ struct fused_optimizer::state_type {
   device_array<kernels::piece_norms> of_pieces;    ///< only if the step depends on norms
   device_array<kernels::tensor_norms> of_tensors;  ///< likewise
   std::optional<tensor_list> weights, models, shadow;
-  recordable_state sent{on.queue(), [this] { return copy_of_groups(); }};
 };
 
 fused_optimizer::fused_optimizer(const engine& on, std::vector<parameter> parameters,

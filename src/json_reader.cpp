@@ -92,7 +92,7 @@ class json_builder {
   }
 
   bool is_handled() const {
-    return open_.size() == 2 && open_.front().value.is_object() &&
+    return open_.size() == 2 && open_.front().value.is_object() && open_.back().value.is_array() &&
            std::find(handler_.keys.begin(), handler_.keys.end(), open_.front().key) != handler_.keys.end();
   }
 

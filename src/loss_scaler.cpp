@@ -566,7 +566,7 @@ void loss_scaler::report() {
 const scaling_policy& loss_scaler::policy() const { return state_->policy; }
 
 void loss_scaler::set_policy(const scaling_policy& policy) {
-  need_no_recording(state_->on.queue());  // every replay would send it
+  need_no_settings_recorded(state_->on.queue());
   validate(policy);
   checked(state_->options, policy);
   if ((policy.mode == scaling_mode::disabled) == state_->is_enabled())
@@ -589,7 +589,7 @@ scaler_snapshot loss_scaler::state() const {
 }
 
 void loss_scaler::load(const scaler_snapshot& snapshot) {
-  need_no_recording(state_->on.queue());
+  need_no_settings_recorded(state_->on.queue());
   check(snapshot);
   checked(state_->options, snapshot.policy);
   if (snapshot.scales.size() != state_->options.scales)

@@ -174,7 +174,8 @@ void check(std::string_view optimizer, const hyper_parameters& hyper) {
     const double dampening = 1.0 - static_cast<double>(hyper.beta1.complement);
     is.not_negative("momentum", momentum);
     is.not_negative("dampening", dampening);
-    is.nesterov(hyper.nesterov != 0, momentum, dampening);
+    // On the device a momentum may be 0 for a while, and a tiny one is 0 in FP32: no reason not to save it.
+    is.nesterov(hyper.nesterov != 0, std::max(momentum, 1.0), dampening);
   }
   // One that an optimizer has not is left as it is, without a logarithm.
   if (usual.beta1.logarithm != 0.0f) is.rate("beta1", hyper.beta1);

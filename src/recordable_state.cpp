@@ -15,7 +15,7 @@ struct registry {
 };
 
 registry& all() {
-  static registry one;
+  static registry& one = *new registry;  // never destroyed: scalers may live until the process ends
   return one;
 }
 

@@ -22,6 +22,8 @@ bool has_graphs(const sycl::device& device) {
 
 std::optional<finished_graph> record(sycl::queue queue, const std::function<void()>& calls) {
   if (!has_graphs(queue.get_device())) return std::nullopt;
+  if (is_recording(queue))
+    throw misuse_error("recorded_step: the queue is being recorded already; make this before that, or after");
   graphs::command_graph<graphs::graph_state::modifiable> graph(queue);
   const remembered_states before(queue);
   try {

@@ -89,7 +89,7 @@ struct tensor_list::state {
 
   /// Copies the addresses to the device from one of two host buffers in turn, so that the copy before may still run.
   void send_addresses() {
-    need_no_recording(on.queue());  // every replay would send these
+    need_no_settings_recorded(on.queue());
     changed = false;
     ++view.version;
     if (tensors.empty()) return;

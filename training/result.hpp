@@ -58,7 +58,7 @@ struct run_result {
   std::string name = {}, precision = {}, scaling = {};
   std::uint64_t steps = 0;
   double seconds = 0.0;
-  curve<loss_point> losses = {};  ///< of each step
+  curve<loss_point> losses = {};  ///< of the steps that a curve keeps
   curve<held_out_point> held_out = {};
   curve<scale_point> scales = {};  ///< by which the loss of each step was multiplied
   curve<std::uint64_t> skipped = {};

@@ -23,7 +23,7 @@ struct gemm_options {
   activation then = activation::none;
 
   /// Name of the path to take, one of `gemm_paths`. Empty: the one that the environment variable SYCLAMP_GEMM names, or
-  /// else the best that the device has for these types.
+  /// else the best that the device has for these types and sizes.
   std::string_view path = {};
 };
 

@@ -153,9 +153,11 @@ class loss_scaler {
 
   /// Goes on where a snapshot was taken, on whatever device. Waits.
   /// \throws invalid_argument if it has another number of scales; nothing is changed then
+  /// \throws misuse_error while the queue is recorded into a graph
   void load(const scaler_snapshot& snapshot);
 
-  /// Allocates what a list of gradients needs, so that no later call does.
+  /// Allocates what a list of gradients needs, so that no later call does. (`unscale`, steps of several optimizers and
+  /// `step_accumulated` compile their kernels when they are first called, unless `engine::compile_all` has.)
   void prepare(const tensor_list& gradients);
 
   const engine& on() const;

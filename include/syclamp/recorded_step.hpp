@@ -32,8 +32,8 @@ enum class recording {
 /// Recorded, the calls are made once, when this is made, and nothing runs; each step then submits what they would have
 /// submitted. So they must be the same for every step: what changes (gradients, learning rates, limits) changes in
 /// device memory. (After `tensor_list::set_address` call `loss_scaler::prepare`, which sends the new addresses to the
-/// device: a replay does not.) They must neither wait nor allocate: `loss_scaler::prepare` does that before. Callbacks
-/// of `loss_scaler::on_step` come from `report`.
+/// device: a replay does not.) They must neither wait nor allocate nor change settings: `loss_scaler::prepare` does
+/// that before. Callbacks of `loss_scaler::on_step` come from `report`.
 ///
 /// Where the device or the compiler has no graphs, or `recording::never` is given, each step makes the calls.
 ///
@@ -41,7 +41,7 @@ enum class recording {
 class recorded_step {
  public:
   /// \throws misuse_error if a call waits while it is recorded, and says what to do; and what the calls throw. Then
-  ///         scalers and optimizers are as they were before, ready for a step
+  ///         scalers and optimizers are as they were before
   recorded_step(const engine& on, std::function<void()> calls, recording how = recording::if_possible);
   ~recorded_step();
   recorded_step(recorded_step&&) noexcept;

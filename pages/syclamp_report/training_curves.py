@@ -16,6 +16,8 @@ def training_loss(runs, name):
     curves = [(run, look, run.loss_curve) for run, look in runs]
     pooled = max((math.ceil(len(curve) / MOST_POINTS) for _, _, curve in curves), default=1)
     caption = "The loss of each batch, as the run itself sees it; runs have the same seed and the same order of data."
+    if any(len(run.loss_curve) < (run.steps or 0) for run, _ in runs):
+        caption += " Of long runs some of the batches are shown."
     if pooled > 1:
         caption += f" Each point is the mean of {pooled} values."
     return _curves(curves, name, "Training loss", "loss", caption, loss=True)

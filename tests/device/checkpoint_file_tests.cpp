@@ -289,6 +289,7 @@ TEST_CASE("checkpoint: settings at the edge of what is possible are saved and lo
       syclamp::adam{.lr = 3e38, .betas = {1e-300, just_below}},
       syclamp::sgd{.lr = 1, .momentum = 0.9, .nesterov = true},
       syclamp::sgd{.lr = 1},
+      syclamp::sgd{.lr = 1, .momentum = 1e-50, .nesterov = true},  // a momentum of 0 in FP32
       syclamp::rmsprop{.alpha = just_below, .momentum = 5},
       syclamp::adagrad{.lr_decay = 3},
       syclamp::adadelta{.rho = 0},
@@ -296,7 +297,7 @@ TEST_CASE("checkpoint: settings at the edge of what is possible are saved and lo
       syclamp::lamb{},
       syclamp::novograd{},
   };
-  CHECK(all.size() == std::variant_size_v<syclamp::optimizer_settings> + 1);  // SGD comes twice
+  CHECK(all.size() == std::variant_size_v<syclamp::optimizer_settings> + 2);  // SGD comes three times
   for (const auto& settings : all) {
     CAPTURE(settings.index());
     small_training saved(1.0f, settings), loaded(-1.0f, settings);

@@ -5,12 +5,16 @@
 #include <cstring>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/device/devices.hpp"
 #include "tests/device/scaled_training.hpp"
 #include "tests/device/tensors.hpp"
 
 using namespace syclamp;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
 
 namespace {
 
@@ -227,7 +231,7 @@ TEST_CASE("after a recording that was refused, the scaler is as it was before, i
   }
 }
 
-TEST_CASE("after a recording that was refused, settings that were sent in it are sent again") {
+TEST_CASE("settings that would be sent by every replay are refused, and stay as they were") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   if (!can_record(on)) SKIP("the device has no graphs");
@@ -244,6 +248,10 @@ TEST_CASE("after a recording that was refused, settings that were sent in it are
   optimizer.set_lr(0.5);
   optimizer.apply();
   CHECK(weight.read()[0] == -1.5f);
+  const auto nothing_new = [&] { optimizer.set_lr(0.5); };  // a replay would not know that it was to stay so
+  CHECK_THROWS_MATCHES(recorded_step(on, nothing_new), misuse_error, MessageMatches(ContainsSubstring("every replay")));
+  const auto nested = [&] { recorded_step(on, [&] { optimizer.apply(); }); };
+  CHECK_THROWS_MATCHES(recorded_step(on, nested), misuse_error, MessageMatches(ContainsSubstring("recorded already")));
 
   loss_scaler scaler(on, {.init = 8});
   CHECK_THROWS_AS(recorded_step(on, [&] { scaler.set_policy({.init = 16}); }), misuse_error);
