@@ -202,7 +202,7 @@ scaler_snapshot decode_document(std::string_view bytes, reader read) {
 template <typename Integer>
 Integer take_integer(std::string_view& from) {
   if (from.size() < sizeof(Integer)) refuse("it", "is truncated");
-  const auto value = integer_at<Integer>(from.data());
+  const auto value = integer_at<Integer>(&from.front());
   from.remove_prefix(sizeof value);
   return value;
 }
