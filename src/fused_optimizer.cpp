@@ -265,7 +265,8 @@ struct fused_optimizer::state_type {
 
   // --- A step -------------------------------------------------------------------------------------------------------
 
-  sycl::event apply(const tensor_list& list, const step_verdict* verdicts, bool per_group) const {
+  sycl::event apply(const tensor_list& list, const step_verdict* verdicts, bool per_group,
+                    std::uint32_t* invalid_numbers) const {
     check_given("optimizer", "verdicts", verdicts);
     check_list(list);
     const auto& table = list.prepared();
@@ -277,11 +278,12 @@ struct fused_optimizer::state_type {
       library.submit(on.queue(), *rule.pieces, groups, table.addresses, table.starts, table.kinds, table.tensors,
                      device_slots.get(), device_groups.get(), memory.get(), verdicts, stride, of_pieces.get());
       library.submit(on.queue(), *rule.norms, library.groups_for(*rule.norms, table.tensors), table.addresses,
-                     table.starts, table.kinds, table.tensors, device_groups.get(), verdicts, stride, of_pieces.get(),
-                     of_tensors.get());
+                     table.starts, table.kinds, table.tensors, device_groups.get(), memory.get(), verdicts, stride,
+                     of_pieces.get(), of_tensors.get());
     }
     return library.submit(on.queue(), *rule.step, groups, table.addresses, table.starts, table.kinds, table.tensors,
-                          device_slots.get(), device_groups.get(), memory.get(), verdicts, stride, of_tensors.get());
+                          device_slots.get(), device_groups.get(), memory.get(), verdicts, stride, of_tensors.get(),
+                          invalid_numbers);
   }
 
   void check_list(const tensor_list& list) const {
@@ -355,10 +357,12 @@ const tensor_list& fused_optimizer::unscaled_gradients() const {
 }
 
 sycl::event fused_optimizer::apply(const step_inputs& inputs) {
-  return state_->apply(inputs.gradients, inputs.verdicts, inputs.per_group);
+  return state_->apply(inputs.gradients, inputs.verdicts, inputs.per_group, inputs.invalid_numbers);
 }
 
-sycl::event fused_optimizer::apply() { return state_->apply(state_->gradients, state_->certain.get(), false); }
+sycl::event fused_optimizer::apply() {
+  return state_->apply(state_->gradients, state_->certain.get(), false, nullptr);
+}
 
 void fused_optimizer::set_lr(double lr, std::uint32_t group) {
   state_->check_group(group);

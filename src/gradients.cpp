@@ -13,6 +13,20 @@ namespace syclamp {
 using kernels::factor_kind;
 using kernels::factor_per;
 
+namespace {
+
+/// Lets the scaler, if one has unscaled the gradients, skip the step if a limit, or the factor that follows from it, is
+/// negative or NaN.
+void check_limits(const unscaled_gradients& gradients, const float* limits, std::uint32_t count, std::uint32_t stride) {
+  const step_gate* gate = unscaled_maker::gate(gradients);
+  if (gate == nullptr) return;
+  const engine& on = gradients.list().on();
+  on.kernels().submit(on.queue(), launch::check_limits, 1, limits, count, stride, gate->memory, gate->scales,
+                      gate->verdicts);
+}
+
+}  // namespace
+
 unscaled_gradients unscale(const tensor_list& in, const tensor_list& out, const float* scale) {
   check_given("unscale", "scale", scale);
   check_unscaling(in, out);
@@ -62,6 +76,7 @@ sycl::event clip(const unscaled_gradients& gradients, const clip_result* by) {
   const tensor_list& list = gradients.list();
   check_given("clip", "by", by);
   check_pair("clip", list, list);
+  check_limits(gradients, &by->coefficient, 1, 1);
   return convert(list, list, {.values = &by->coefficient, .kind = factor_kind::multiply});
 }
 
@@ -70,6 +85,7 @@ sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result
   const tensor_list& list = gradients.list();
   check_given("clip_by_group", "by", by);
   check_pair("clip_by_group", list, list);
+  check_limits(gradients, &by->coefficient, list.groups(), stride);
   return convert(
       list, list,
       {.values = &by->coefficient, .kind = factor_kind::multiply, .per = factor_per::group, .stride = stride});
@@ -79,6 +95,7 @@ sycl::event clip_by_value(const unscaled_gradients& gradients, const float* limi
   const tensor_list& list = gradients.list();
   check_given("clip_by_value", "limit", limit);
   check_pair("clip_by_value", list, list);
+  check_limits(gradients, limit, 1, 1);
   const auto& table = list.prepared();
   launch::kernel_library& library = list.on().kernels();
   const auto groups = library.groups_for(launch::clamp_list, table.chunks);

@@ -15,8 +15,8 @@ double largest(const inspection& seen) { return std::bit_cast<double>(seen.worst
 
 double norm(const inspection& seen, norm_kind kind) {
   if (kind == norm_kind::l_infinity) return largest(seen);
-  if (kind == norm_kind::l1) return static_cast<double>(seen.sum_of_magnitudes);
-  return std::sqrt(static_cast<double>(seen.sum_of_squares));
+  if (kind == norm_kind::l1) return std::ldexp(static_cast<double>(seen.sum_of_magnitudes), seen.magnitudes_exponent);
+  return std::sqrt(std::ldexp(static_cast<double>(seen.sum_of_squares), seen.squares_exponent));
 }
 
 double headroom(const inspection& seen, double limit) {

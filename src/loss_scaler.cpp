@@ -34,10 +34,12 @@ enum class stage { fresh, unscaled, stepped };
 /// What the scaler keeps for a list of gradients.
 struct known_list {
   inspector look;
-  device_array<step_verdict> verdicts;
+  std::shared_ptr<const device_array<step_verdict>> verdict_memory;  ///< shared with those who clip by hand
   std::uint32_t index;  ///< in order of first use
   stage reached = stage::fresh;
   std::uint64_t unscaled_to = 0;  ///< the list that holds them unscaled, if they are
+
+  step_verdict* verdicts() const { return verdict_memory->get(); }
 };
 
 /// The rule on its way to the device: from one of two host buffers in turn, so that the copy before may still run.
@@ -141,7 +143,7 @@ struct loss_scaler::state_type {
     const std::uint64_t id = gradients.prepared().id;
     if (const auto found = lists.find(id); found != lists.end()) return found->second;
     need_scales_for(gradients);
-    auto verdicts = initial_verdicts();
+    auto verdicts = std::make_shared<const device_array<step_verdict>>(initial_verdicts());
     inspector look = inspector_access::for_scales(gradients, options.scales);
     const std::lock_guard lock(names_mutex);
     seen_lists.push_back(gradients);
@@ -229,7 +231,7 @@ struct loss_scaler::state_type {
     const auto& table = inside.list.prepared();
     return on.kernels().submit(on.queue(), launch::inspect_and_judge, 1, inside.findings.get(), table.starts,
                                table.tensors, inside.result.get(), memory.get(), states.get(), drafts.get(), max_norm,
-                               how, list.index, list.verdicts.get());
+                               how, list.index, list.verdicts());
   }
 
   /// Inspects and judges, in one kernel if there is anything to be seen.
@@ -240,14 +242,14 @@ struct loss_scaler::state_type {
     if (groups == 0) return add_up_and_judge(list, max_norm, how);
     return on.kernels().submit(on.queue(), launch::inspect_step, groups, table.addresses, table.starts, table.kinds,
                                table.tensors, inside.findings.get(), inside.result.get(), memory.get(), states.get(),
-                               drafts.get(), max_norm, how, list.index, list.verdicts.get());
+                               drafts.get(), max_norm, how, list.index, list.verdicts());
   }
 
   /// Lets all ranks, if there are several, know what this one has found.
-  const kernels::ballot* vote(known_list& list, bool jointly) {
+  const kernels::ballot* vote(known_list& list, const float* max_norm, bool jointly) {
     if (!options.consensus) return nullptr;
     on.kernels().submit_items(on.queue(), launch::fill_ballots, options.scales, seen(list), memory.get(),
-                              options.scales, jointly, ballots.get());
+                              options.scales, max_norm, jointly, ballots.get());
     options.consensus(on.queue(), reinterpret_cast<float*>(ballots.get()),
                       std::size_t{options.scales} * kernels::ballot_size);
     return ballots.get();
@@ -255,9 +257,9 @@ struct loss_scaler::state_type {
 
   /// Judges what an inspection has found.
   sycl::event judge(known_list& list, const float* max_norm, std::uint32_t how) {
-    const kernels::ballot* votes = vote(list, (how & kernels::judged_jointly) != 0);
+    const kernels::ballot* votes = vote(list, max_norm, (how & kernels::judged_jointly) != 0);
     return on.kernels().submit(on.queue(), launch::judge_gradients, 1, seen(list), votes, memory.get(), states.get(),
-                               drafts.get(), options.scales, max_norm, how, list.index, list.verdicts.get());
+                               drafts.get(), options.scales, max_norm, how, list.index, list.verdicts());
   }
 
   bool is_simple() const { return options.scales == 1 && !options.consensus; }
@@ -288,9 +290,24 @@ struct loss_scaler::state_type {
     const bool is_unscaled = list.unscaled_to != 0;
     list.reached = stage::stepped;
     const tensor_list& gradients = is_unscaled ? one.unscaled_gradients() : one.gradients();
-    sycl::event done = one.apply({gradients, verdicts, options.scales > 1});
+    sycl::event done = one.apply({gradients, verdicts, options.scales > 1, &memory.get()->invalid_numbers});
     if (!policy.clear_on_skip) return done;
     return clear_unless(one.gradients(), &verdicts->apply, options.scales > 1 ? verdict_words : 0, 1);
+  }
+
+  /// Lets those who clip gradients by hand refuse the step. It keeps what it points to.
+  std::shared_ptr<const step_gate> gate(const std::shared_ptr<state_type>& self, const known_list& list) const {
+    struct kept_gate : step_gate {
+      std::shared_ptr<state_type> scaler;
+      std::shared_ptr<const device_array<step_verdict>> verdict_memory;
+    };
+    auto made = std::make_shared<kept_gate>();
+    made->memory = memory.get();
+    made->scales = options.scales;
+    made->verdicts = list.verdicts();
+    made->scaler = self;
+    made->verdict_memory = list.verdict_memory;
+    return made;
   }
 
   engine on;
@@ -363,7 +380,7 @@ unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const tens
   state_->is_judged = true;
   list.reached = stage::unscaled;
   list.unscaled_to = unscaled.prepared().id + 1;
-  return unscaled_maker::make(unscaled, done);
+  return unscaled_maker::make(unscaled, done, state_->gate(state_, list));
 }
 
 const step_verdict* loss_scaler::inspect(const tensor_list& gradients, const float* max_norm) {
@@ -372,7 +389,7 @@ const step_verdict* loss_scaler::inspect(const tensor_list& gradients, const flo
   state_->need_untouched("inspect", list);
   state_->inspect_and_judge(list, max_norm, kernels::judged_as_evidence | kernels::judged_to_apply);
   list.reached = stage::stepped;
-  return list.verdicts.get();
+  return list.verdicts();
 }
 
 sycl::event loss_scaler::step(optimizer& one, const float* max_norm) {
@@ -388,7 +405,7 @@ sycl::event loss_scaler::step(optimizer& one, const float* max_norm) {
   }
   if (list.reached == stage::fresh)
     state_->inspect_and_judge(list, max_norm, kernels::judged_as_evidence | kernels::judged_to_apply);
-  return state_->apply(one, list, list.verdicts.get());
+  return state_->apply(one, list, list.verdicts());
 }
 
 sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_norm) {
@@ -411,7 +428,7 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
     const bool is_fresh = list.reached == stage::fresh;
     if (is_fresh) state_->inspect(list, state_->scale());
     on.kernels().submit(on.queue(), launch::report_jointly, 1, state_->seen(list), state_->options.scales,
-                        max_norm != nullptr, is_fresh ? nullptr : list.verdicts.get(), state_->memory.get());
+                        max_norm, is_fresh ? nullptr : list.verdicts(), state_->memory.get());
   }
   for (optimizer* one : all) {
     known_list& list = state_->known(one->gradients());
@@ -420,9 +437,9 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
           list, max_norm,
           kernels::judged_as_evidence | kernels::judged_to_apply | kernels::judged_jointly | state_->together());
     } else {
-      const kernels::ballot* votes = state_->vote(list, true);
+      const kernels::ballot* votes = state_->vote(list, nullptr, true);
       on.kernels().submit_items(on.queue(), launch::refuse_jointly, state_->options.scales, state_->memory.get(), votes,
-                                state_->drafts.get(), state_->options.scales, list.verdicts.get());
+                                state_->drafts.get(), state_->options.scales, list.verdicts());
     }
     list.reached = stage::stepped;
   }
@@ -431,7 +448,7 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
   sycl::event done;
   for (optimizer* one : all) {
     known_list& list = state_->known(one->gradients());
-    done = state_->apply(*one, list, list.verdicts.get());
+    done = state_->apply(*one, list, list.verdicts());
   }
   return done;
 }
@@ -479,7 +496,7 @@ sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_l
   state_->inspect_and_judge(list, nullptr,
                             kernels::judged_as_evidence | kernels::judged_as_batch | kernels::judged_together);
   return convert(gradients, sum, state_->scale_factor(kernels::factor_kind::divide), true,
-                 {&list.verdicts.get()->apply, 1});
+                 {&list.verdicts()->apply, 1});
 }
 
 sycl::event loss_scaler::step_accumulated(optimizer& one, const float* max_norm) {
@@ -492,7 +509,7 @@ sycl::event loss_scaler::step_accumulated(optimizer& one, const float* max_norm)
       kernels::judged_to_apply | kernels::judged_unscaled | kernels::judged_as_mean | kernels::judged_together);
   state_->is_judged = true;
   state_->is_window_open = false;
-  return state_->apply(one, list, list.verdicts.get());
+  return state_->apply(one, list, list.verdicts());
 }
 
 // --- Flags ---

@@ -17,7 +17,7 @@ simulated_result advance(scaler_snapshot& scaler, const simulated_step& step) {
   scale_state& state = scaler.scales.at(0);
   simulated_result result;
   result.scale_before = state.scale;
-  const step_outcome shown = kernels::judge(rule, state, {step.findings, true, false});
+  const step_outcome shown = kernels::judge(rule, state, {step.findings, true, false, false});
   const kernels::decision said = kernels::advance(rule, state, shown, shown != step_outcome::applied, step.amax);
   kernels::count(state, said.outcome);
   kernels::asks_for_retry(rule, state, said.outcome);

@@ -20,6 +20,7 @@ const char* name_of(step_outcome outcome) {
     case step_outcome::stopped: return "stopped";
     case step_outcome::by_user: return "by_user";
     case step_outcome::norm_overflow: return "norm_overflow";
+    case step_outcome::invalid_number: return "invalid_number";
     case step_outcome::with_others: return "with_others";
     case step_outcome::accumulated: return "accumulated";
     case step_outcome::nothing: return "nothing";
@@ -34,6 +35,7 @@ const char* name_of(step_status status) {
     case step_status::nan_persistent: return "nan_persistent";
     case step_status::too_many_skips: return "too_many_skips";
     case step_status::norm_overflow: return "norm_overflow";
+    case step_status::invalid_number: return "invalid_number";
     case step_status::stopped: return "stopped";
   }
   return "unknown";

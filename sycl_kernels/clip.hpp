@@ -34,6 +34,7 @@ struct clamp_list {
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          const float* limit) {
     constexpr unsigned lanes = MostLanes;
+    if (!is_limit(*limit)) return;
     const pack<float, lanes> highest = *limit, lowest = -*limit;
     const tensor_table table{addresses, starts, kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {

@@ -6,6 +6,7 @@
 #include "format.hpp"
 #include "layout.hpp"
 #include "pack.hpp"
+#include "wide_sum.hpp"
 
 namespace syclamp::kernels {
 
@@ -38,6 +39,17 @@ inline std::uint64_t as_binary64(std::uint32_t magnitude) {
   // A subnormal FP32 is a normal FP64: its highest bit becomes the hidden one.
   const unsigned down = static_cast<unsigned>(__builtin_clz(magnitude)) - 8;
   return ((wide << down) & ((std::uint64_t{1} << 52) - 1)) | (rebias + 1 - down) << 52;
+}
+
+/// The largest magnitude of a format as the bits of an FP64.
+template <typename Format>
+inline std::uint64_t as_binary64(typename Format::word magnitude) {
+  if constexpr (sizeof magnitude == 8) {
+    return magnitude;
+  } else {
+    const float value = widen<Format>(static_cast<typename Format::bits>(magnitude));
+    return as_binary64(__builtin_bit_cast(std::uint32_t, value));
+  }
 }
 
 /// The reverse, rounded to nearest; beyond the range of FP32, Inf.
@@ -116,13 +128,7 @@ struct tally {
 
   chunk_findings total() const {
     chunk_findings found = nothing_found();
-    const auto largest = static_cast<typename Format::word>(__builtin_reduce_max(worst));
-    if constexpr (sizeof largest == 8) {
-      found.worst_bits = largest;
-    } else {
-      const float value = widen<Format>(static_cast<typename Format::bits>(largest));
-      found.worst_bits = as_binary64(__builtin_bit_cast(std::uint32_t, value));
-    }
+    found.worst_bits = as_binary64<Format>(static_cast<typename Format::word>(__builtin_reduce_max(worst)));
     found.zeros = counts.zeros() - filled;
     found.subnormals = counts.tiny() - filled - found.zeros;
     found.sum_of_squares = sum_lanes<float, Lanes>(Blocks ? squares : block_squares);
@@ -131,30 +137,11 @@ struct tally {
   }
 };
 
-/// A sum and what was lost when it was rounded, so that millions of chunks add up as exactly as a few.
-struct exact_sum {
-  float sum = 0, lost = 0;
-
-  void add(const exact_sum& other) {
-    const float total = sum + other.sum;
-    const float part = total - sum;
-    lost += other.lost + ((sum - (total - part)) + (other.sum - part));
-    sum = total;
-  }
-
-  /// What was lost from an infinite sum is a NaN and does not count. Of all NaNs there is one, whatever the order in
-  /// which others met.
-  float value() const {
-    const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, sum) & 0x7fffffffu;
-    const float infinite = magnitude > 0x7f800000u ? __builtin_bit_cast(float, 0x7fc00000u) : sum;
-    return magnitude < 0x7f800000u ? sum + lost : infinite;
-  }
-};
-
 /// What was seen in some of the chunks or tensors.
 struct totals {
   inspection seen;
-  exact_sum squares, magnitudes;
+  wide_sum squares, magnitudes;
+  float largest_finite = 0;
 };
 
 inline totals merge(totals a, const totals& b) {
@@ -169,8 +156,10 @@ inline totals merge(totals a, const totals& b) {
     a.seen.first_bad_tensor = b.seen.first_bad_tensor;
     a.seen.first_bad = b.seen.first_bad;
   }
+  a.seen.findings |= b.seen.findings;
   a.squares.add(b.squares);
   a.magnitudes.add(b.magnitudes);
+  a.largest_finite = a.largest_finite > b.largest_finite ? a.largest_finite : b.largest_finite;
   return a;
 }
 
@@ -182,26 +171,34 @@ inline totals total_of(const chunk_findings& found) {
   one.seen.zeros = found.zeros;
   one.seen.subnormals = found.subnormals;
   one.seen.worst_bits = found.worst_bits;
-  one.squares.sum = found.sum_of_squares;
-  one.magnitudes.sum = found.sum_of_magnitudes;
+  one.squares = {found.sum_of_squares, 0, found.squares_exponent};
+  one.magnitudes = {found.sum_of_magnitudes, 0, found.magnitudes_exponent};
+  one.largest_finite = found.largest_finite;
   return one;
 }
 
-inline totals total_of(const inspection& seen) { return {seen, {seen.sum_of_squares, 0}, {seen.sum_of_magnitudes, 0}}; }
+/// (What its elements would become when they are unscaled is part of its findings.)
+inline totals total_of(const inspection& seen) {
+  return {seen, {seen.sum_of_squares, 0, seen.squares_exponent}, {seen.sum_of_magnitudes, 0, seen.magnitudes_exponent}};
+}
 
 /// The result, with what follows from the counts. `scale` may be null.
 inline inspection finished(const totals& all, const float* scale) {
   constexpr std::uint32_t infinity = format<element_type::float32>::infinity;
   inspection seen = all.seen;
-  seen.findings = (seen.infs != 0 ? found_inf : 0u) | (seen.nans != 0 ? found_nan : 0u);
   seen.amax = as_float(seen.worst_bits);
   seen.scale = scale != nullptr ? *scale : 1.0f;
-  seen.unscaled_amax = factor_pair(seen.scale, factor_kind::divide)(seen.amax);  // exactly as it will be unscaled
-  // Finite gradients that unscaling would turn into Inf or NaN are an overflow, too (law 2).
-  const std::uint32_t unscaled = __builtin_bit_cast(std::uint32_t, seen.unscaled_amax) & 0x7fffffffu;
-  if (scale != nullptr && seen.findings == found_nothing && unscaled >= infinity) seen.findings = found_inf;
-  seen.sum_of_squares = all.squares.value();
-  seen.sum_of_magnitudes = all.magnitudes.value();
+  const factor_pair unscale(seen.scale, factor_kind::divide);  // exactly as it will be unscaled
+  seen.unscaled_amax = unscale(seen.amax);
+  // Finite gradients that unscaling would turn into Inf or NaN are an overflow as well (law 2), also beside a NaN.
+  const std::uint32_t unscaled = __builtin_bit_cast(std::uint32_t, unscale(all.largest_finite)) & 0x7fffffffu;
+  const bool overflows = scale != nullptr && unscaled >= infinity;
+  seen.findings |= (seen.infs != 0 || overflows ? found_inf : 0u) | (seen.nans != 0 ? found_nan : 0u);
+  const wide_sum squares = all.squares.folded(), magnitudes = all.magnitudes.folded();
+  seen.sum_of_squares = squares.sum;
+  seen.squares_exponent = squares.exponent;
+  seen.sum_of_magnitudes = magnitudes.sum;
+  seen.magnitudes_exponent = magnitudes.exponent;
   return seen;
 }
 

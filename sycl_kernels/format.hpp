@@ -204,4 +204,16 @@ template <typename Action>
   }
 }
 
+/// The same for formats with numbers whose squares are no normal FP32; for the others nothing is called.
+template <typename Action>
+[[gnu::always_inline]] inline void with_wide_format(element_type type, Action action) {
+  if (type == element_type::bfloat16) {
+    action(format<element_type::bfloat16>{});
+  } else if (type == element_type::float32) {
+    action(format<element_type::float32>{});
+  } else if (type == element_type::float64) {
+    action(format<element_type::float64>{});
+  }
+}
+
 }  // namespace syclamp::kernels

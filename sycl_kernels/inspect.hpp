@@ -5,8 +5,9 @@
 //   inspect_total    one work-group     chunk_findings[] → inspection
 //
 // With the details of each tensor (inspect_tensors.hpp) there are more records and other kernels, but the same maths.
-// Counting Inf and NaN, and finding the first, is left out of the hot loop: only a chunk whose largest pattern is not
-// that of a finite number is read a second time, from cache.
+// Two things are left out of the hot loop, because a chunk that needs them can be read a second time, from cache:
+// counting Inf and NaN and finding the first, if the largest pattern is not that of a finite number (`census`); and
+// summing up numbers whose squares leave the range of FP32 (`sums_in_unit`).
 #pragma once
 
 #include <type_traits>
@@ -33,38 +34,107 @@ inline constexpr std::uint32_t packs_per_block = 64;
 template <typename Format, unsigned Lanes, unsigned GroupSize, bool Magnitudes>
 using tally_for = tally<Format, Lanes, (chunk_elements / Lanes / GroupSize > packs_per_block), Magnitudes>;
 
-/// The rare second look at a piece: how many are bad in which way, and where the first one is.
+/// The second reading of a piece that is not finite: how many elements are bad in which way, where the first one is,
+/// and as `worst_bits` the largest of the others.
 template <unsigned GroupSize>
 [[gnu::always_inline]] inline chunk_findings census(const work_item& item, const segment& piece) {
   chunk_findings found = nothing_found();
   with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
     using number = decltype(format);
+    using word = typename number::word;
     const auto* elements = piece.data<number>();
+    word largest = 0;
     for (std::uint32_t i = item.id; i < piece.count(); i += GroupSize) {
-      const auto magnitude = static_cast<typename number::word>(elements[i] & number::magnitude);
+      const auto magnitude = static_cast<word>(elements[i] & number::magnitude);
       const bool is_bad = magnitude > number::largest, is_inf = magnitude == number::infinity;
       found.infs += is_bad && is_inf;
       found.nans += is_bad && !is_inf;
       if (is_bad && found.first_bad == no_bad_element) found.first_bad = piece.offset_in_chunk() + i;
+      if (!is_bad && magnitude > largest) largest = magnitude;
     }
+    found.worst_bits = as_binary64<number>(largest);
   });
   return found;
 }
 
-/// Makes a record of what the work-items of a group have put into `shared`. If anything is bad, `second_look` tells
-/// more.
-template <unsigned GroupSize, typename SecondLook>
+/// The same of FP32 elements that were unscaled in place, and counted before that. If a finite one has become Inf, the
+/// largest finite one was large enough to do so.
+template <unsigned GroupSize>
+[[gnu::always_inline]] inline chunk_findings census_of_unscaled(const work_item& item, const segment& piece) {
+  using number = format<element_type::float32>;
+  const auto* elements = piece.data<number>();
+  bool has_inf = false;
+  for (std::uint32_t i = item.id; i < piece.count(); i += GroupSize)
+    has_inf = has_inf || (elements[i] & number::magnitude) == number::infinity;
+  chunk_findings found = nothing_found();
+  found.worst_bits = has_inf ? as_binary64<number>(number::largest) : 0;
+  return found;
+}
+
+/// The unit in which the squares of a finite chunk have to be added up: 0 if the plain sum will do.
+inline std::int32_t needed_unit(const chunk_findings& found) {
+  if (!is_finite(found.sum_of_squares)) return sum_unit;
+  return found.sum_of_squares < small_sum && as_float(found.worst_bits) != 0.0f ? -sum_unit : 0;
+}
+
+/// The second reading of a piece whose squares are beyond the range of FP32: its sums in units of 2^unit. FP16 and FP8
+/// have no such squares: beside those that have, theirs are nothing, or all zero.
+/// \param scale  by which the elements are multiplied: not 1 if they were unscaled in place before
+template <unsigned MostLanes, unsigned GroupSize>
+[[gnu::always_inline]] inline chunk_findings sums_in_unit(const work_item& item, const segment& piece,
+                                                          std::int32_t unit, float scale) {
+  // The fourth root of the unit: with one before and one after the scale, no product on the way leaves the range.
+  const float root = unit > 0 ? 0x1p-50f : 0x1p50f;
+  constexpr unsigned lanes = MostLanes < 8 ? MostLanes : 8;  // long packs of FP64 take long to compile
+  using values = pack<float, lanes>;
+  values squares = 0, lost = 0, magnitudes = 0;
+  with_wide_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
+    const typed_stream<decltype(format)> elements{piece.address()};
+    for_each_pack<lanes, GroupSize>(item, piece, false, [&](auto place) __attribute__((always_inline)) {
+      const values x = elements.template load<lanes>(place) * root * scale * root, square = x * x;
+      lost += rounding_loss(squares, square);
+      squares += square;
+      magnitudes += __builtin_elementwise_abs(x) * root * root;
+    });
+  });
+  chunk_findings found = nothing_found();
+  found.sum_of_squares = sum_lanes<float, lanes>(squares + lost);
+  found.sum_of_magnitudes = sum_lanes<float, lanes>(magnitudes);
+  return found;
+}
+
+/// Makes a record of what the work-items of a group have put into `shared`, after a second reading if that is needed:
+/// `count_bad()` is a census, `sum_up(unit)` returns sums in another unit.
+template <unsigned GroupSize, typename CountBad, typename SumUp>
 [[gnu::always_inline]] inline void report(const work_item& item, chunk_findings* shared, chunk_findings& record,
-                                          SecondLook second_look) {
+                                          CountBad count_bad, SumUp sum_up) {
   const chunk_findings all = reduce_over_group<GroupSize>(item, shared);
-  if (item.id == 0) record = all;
-  if (all.worst_bits >= format<element_type::float64>::infinity) {
-    shared[item.id] = second_look();
+  if (item.id == 0) {
+    record = all;
+    record.largest_finite = as_float(all.worst_bits);
+  }
+  const bool is_bad = all.worst_bits >= format<element_type::float64>::infinity;
+  const std::int32_t unit = is_bad ? 0 : needed_unit(all);
+  if (is_bad) {
+    shared[item.id] = count_bad();
     const chunk_findings bad = reduce_over_group<GroupSize>(item, shared);
     if (item.id == 0) {
       record.infs = bad.infs;
       record.nans = bad.nans;
       record.first_bad = bad.first_bad;
+      record.largest_finite = as_float(bad.worst_bits);
+    }
+  }
+  if (unit != 0) {
+    shared[item.id] = sum_up(unit);
+    const chunk_findings sums = reduce_over_group<GroupSize>(item, shared);
+    if (item.id == 0) {
+      record.sum_of_squares = sums.sum_of_squares;
+      record.squares_exponent = static_cast<std::int16_t>(unit);
+      if (!is_finite(all.sum_of_magnitudes)) {
+        record.sum_of_magnitudes = sums.sum_of_magnitudes;
+        record.magnitudes_exponent = static_cast<std::int16_t>(unit);
+      }
     }
   }
 }
@@ -82,9 +152,11 @@ struct only_looking {
   template <unsigned Lanes, typename Place, typename Bits>
   void operator()(const Place&, Bits, pack<float, Lanes>) const {}
 
-  /// What is bad among the elements that a second look would no longer find, because they were overwritten.
+  /// What was bad among the elements of a chunk that have been overwritten since.
   chunk_findings counted() const { return nothing_found(); }
   bool has_overwritten(const segment&) const { return false; }
+  /// By which elements that were overwritten have been divided.
+  float scale() const { return 1.0f; }
 };
 
 /// Adds a piece to a tally, and does `also` with it.
@@ -144,12 +216,22 @@ struct chunk_walk {
     for (std::uint32_t chunk = mine.begin; chunk < mine.end; ++chunk) {
       effect.begin_chunk();
       gather(item, local.findings[item.id], table, chunk, effect);
-      report<GroupSize>(item, local.findings, findings[chunk], [&]() __attribute__((always_inline)) {
+      const auto count_bad = [&]() __attribute__((always_inline)) {
         chunk_findings bad = effect.counted();
         for (segment piece(table, chunk); piece.exists(); piece.next())
-          if (!effect.has_overwritten(piece)) bad = merge(bad, census<GroupSize>(item, piece));
+          bad = merge(bad, effect.has_overwritten(piece) ? census_of_unscaled<GroupSize>(item, piece)
+                                                         : census<GroupSize>(item, piece));
         return bad;
-      });
+      };
+      const auto sum_up = [&](std::int32_t unit) __attribute__((always_inline)) {
+        chunk_findings sums = nothing_found();
+        for (segment piece(table, chunk); piece.exists(); piece.next()) {
+          const float scale = effect.has_overwritten(piece) ? effect.scale() : 1.0f;
+          sums = merge(sums, sums_in_unit<MostLanes, GroupSize>(item, piece, unit, scale));
+        }
+        return sums;
+      };
+      report<GroupSize>(item, local.findings, findings[chunk], count_bad, sum_up);
     }
   }
 

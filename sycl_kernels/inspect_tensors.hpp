@@ -31,8 +31,12 @@ struct inspect_pieces {
         local.findings[item.id] = seen.total();
       });
       if (item.id == 0) local.findings[0].elements = piece.count();
-      report<GroupSize>(item, local.findings, findings[std::uint64_t{piece.chunk()} + piece.tensor()],
-                        [&]() __attribute__((always_inline)) { return census<GroupSize>(item, piece); });
+      report<GroupSize>(
+          item, local.findings, findings[std::uint64_t{piece.chunk()} + piece.tensor()],
+          [&]() __attribute__((always_inline)) { return census<GroupSize>(item, piece); },
+          [&](std::int32_t unit) __attribute__((always_inline)) {
+            return sums_in_unit<MostLanes, GroupSize>(item, piece, unit, 1.0f);
+          });
     }
   }
 };

@@ -46,6 +46,9 @@ struct tensor_kind {
 /// `chunk_findings::first_bad` when the chunk is finite.
 inline constexpr std::uint32_t no_bad_element = ~std::uint32_t{0};
 
+/// Sums that FP32 cannot hold are kept in units of 2^200 or 2^-200: the exponent of a sum is -200, 0 or 200.
+inline constexpr std::int32_t sum_unit = 200;
+
 /// What the inspection of one chunk, or of the piece of a tensor in it, leaves for the kernel that adds up.
 struct chunk_findings {
   std::uint64_t worst_bits;  ///< largest absolute value, as the bits of an FP64
@@ -55,11 +58,14 @@ struct chunk_findings {
   std::uint32_t zeros;
   std::uint32_t subnormals;
   std::uint32_t first_bad;  ///< index within the chunk
-  float sum_of_squares;
-  float sum_of_magnitudes;  ///< 0 unless details were asked for
+  float sum_of_squares;     ///< in units of 2^squares_exponent
+  float sum_of_magnitudes;  ///< in units of 2^magnitudes_exponent; 0 unless details were asked for
+  std::int16_t squares_exponent;
+  std::int16_t magnitudes_exponent;
+  float largest_finite;  ///< largest absolute value that is neither Inf nor NaN; set when the chunk is complete
 };
-static_assert(sizeof(chunk_findings) == 40);
-static_assert(sizeof(inspection) == 88, "no padding: results are compared bit by bit");
+static_assert(sizeof(chunk_findings) == 48);
+static_assert(sizeof(inspection) == 96, "no padding: results are compared bit by bit");
 
 /// What `convert_list` multiplies by.
 enum class factor_kind : std::uint32_t {

@@ -42,16 +42,19 @@ struct evidence {
   std::uint32_t findings;  ///< OR of `finding` bits
   bool has_elements;       ///< false: there were no gradients
   bool norm_overflows;     ///< they were to be clipped by a norm that is not finite
+  bool invalid_numbers;    ///< a number in device memory, such as a limit, cannot be used
 };
 
 /// What becomes of a step, before the scale moves: only if it is `applied`, weights may change.
 [[gnu::always_inline]] inline step_outcome judge(const scaling_rule& rule, const scale_state& state,
                                                  const evidence& seen) {
-  if (rule.mode == scaling_mode::disabled) return step_outcome::applied;
+  if (rule.mode == scaling_mode::disabled)
+    return seen.invalid_numbers ? step_outcome::invalid_number : step_outcome::applied;
   if (state.stopped != 0) return step_outcome::stopped;
   if ((seen.findings & found_inf) != 0) return step_outcome::skipped_inf;
   if ((seen.findings & found_nan) != 0) return step_outcome::skipped_nan;
   if ((seen.findings & found_by_user) != 0) return step_outcome::by_user;
+  if (seen.invalid_numbers) return step_outcome::invalid_number;
   if (seen.norm_overflows) return step_outcome::norm_overflow;
   return seen.has_elements ? step_outcome::applied : step_outcome::nothing;
 }
@@ -201,6 +204,7 @@ struct decision {
   const bool is_clean = outcome == step_outcome::applied;
   ++state.attempted;
   if (outcome == step_outcome::norm_overflow) result.status = step_status::norm_overflow;
+  if (outcome == step_outcome::invalid_number) result.status = step_status::invalid_number;
   if (outcome == step_outcome::stopped) result.status = step_status::stopped;
   if (is_clean || overflowed)
     state.nan_skips_in_a_row = outcome == step_outcome::skipped_nan ? state.nan_skips_in_a_row + 1 : 0;

@@ -9,6 +9,7 @@
 //   update_scale        a work-item a scale   draft[], state[] → state[], ledger
 //   resume_scaling      a work-item a scale   state[] → state[], no longer stopped
 //   guard_value         one work-item         a value far above its mean → user findings
+//   check_limits        one work-item         limits of clipping by hand → verdict[]
 //
 // The kernels of a queue run one after the other, so what one of them leaves the next one may change without atomics.
 #pragma once
@@ -23,27 +24,44 @@ namespace syclamp::kernels {
 /// What was seen of the gradients of one scale, by this rank or by all.
 inline evidence evidence_of(const inspection& seen, const ballot* votes, const scaler_memory& memory) {
   const std::uint32_t by_user = memory.user_findings != 0 ? found_by_user : 0u;
-  if (votes == nullptr) return {seen.findings | by_user, seen.elements != 0, false};
+  if (votes == nullptr) return {seen.findings | by_user, seen.elements != 0, false, false};
   const auto is_set = [](float sum, std::uint32_t bit) { return sum == 0.0f ? 0u : bit; };  // a NaN is not 0, either
   return {is_set(votes->inf, found_inf) | is_set(votes->nan, found_nan) | is_set(votes->by_user, found_by_user),
-          votes->has_elements != 0.0f, false};
+          votes->has_elements != 0.0f, false, false};
+}
+
+/// Enters the sum of squares of this rank.
+inline void enter_squares(ballot& vote, const inspection& seen) {
+  const float sum = seen.sum_of_squares;
+  const bool is_plain = seen.squares_exponent == 0;
+  if (seen.squares_exponent > 0 || (is_plain && sum >= large_sum && is_finite(sum))) {
+    vote.large_squares = is_plain ? one_unit_down(sum) : sum;
+  } else if (seen.squares_exponent < 0 || (is_plain && sum < small_sum)) {
+    vote.small_squares = is_plain ? one_unit_up(sum) : sum;
+  } else {
+    vote.squares = sum;
+  }
 }
 
 inline float norm_of(const inspection& seen, const ballot* votes) {
   inspection all = seen;
-  if (votes != nullptr) all.sum_of_squares = votes->sum_of_squares;
+  if (votes != nullptr) {
+    wide_sum squares{votes->squares, 0, 0};
+    squares.add({votes->large_squares, 0, sum_unit});
+    squares.add({votes->small_squares, 0, -sum_unit});
+    squares = squares.folded();
+    all.sum_of_squares = squares.sum;
+    all.squares_exponent = squares.exponent;
+  }
   return unscaled_norm(all, norm_kind::l2);
 }
 
 /// The norm over all scales. Of one it is that one's, to the last bit.
 inline float norm_of_all(const inspection* seen, const ballot* votes, std::uint32_t scales) {
-  if (scales == 1) return norm_of(seen[0], votes);
-  float sum = 0.0f;
-  for (std::uint32_t i = 0; i < scales; ++i) {
-    const float norm = norm_of(seen[i], votes != nullptr ? &votes[i] : nullptr);
-    sum = __builtin_elementwise_fma(norm, norm, sum);
-  }
-  return __builtin_elementwise_sqrt(sum);
+  float norm = norm_of(seen[0], votes);
+  for (std::uint32_t i = 1; i < scales; ++i)
+    norm = joint_norm(norm, norm_of(seen[i], votes != nullptr ? &votes[i] : nullptr));
+  return norm;
 }
 
 /// Adds what was seen to the draft of the step's record.
@@ -72,7 +90,9 @@ inline void judge_list(const inspection* seen, const ballot* votes, scaler_memor
   const std::uint32_t batches = memory->micro_batches;
   const float share = (how & judged_as_mean) != 0 && batches != 0 ? 1.0f / static_cast<float>(batches) : 1.0f;
   const float norm = norm_of_all(seen, votes, scales) * share;
-  const float clip = max_norm != nullptr ? clip_factor(norm, *max_norm) : 1.0f;
+  const bool is_invalid = memory->invalid_numbers != 0 || (max_norm != nullptr && !is_limit(*max_norm));
+  const float clip = max_norm != nullptr && !is_invalid ? clip_factor(norm, *max_norm) : 1.0f;
+  if (is_invalid) memory->invalid_numbers = 1;
 
   bool all_finite = true, any_elements = false, is_refused = (how & judged_as_mean) != 0 && batches == 0;
   for (std::uint32_t i = 0; i < scales; ++i) {
@@ -92,6 +112,7 @@ inline void judge_list(const inspection* seen, const ballot* votes, scaler_memor
     evidence shown = evidence_of(seen[i], votes != nullptr ? &votes[i] : nullptr, *memory);
     shown.findings |= spikes ? found_by_user : 0u;
     shown.norm_overflows = norm_overflows;
+    shown.invalid_numbers = is_invalid;
     const step_outcome outcome = judge(rule, states[i], shown);
     verdicts[i].apply = outcome == step_outcome::applied && !is_refused ? 1u : 0u;
     all_good = all_good && (outcome == step_outcome::applied || outcome == step_outcome::nothing);
@@ -116,8 +137,7 @@ inline void judge_list(const inspection* seen, const ballot* votes, scaler_memor
     verdicts[i].clip = clip;
     if (is_step) {
       step_record& record = drafts[i].record;
-      const float before = record.norm;
-      record.norm = record.lists == 0 ? norm : __builtin_elementwise_sqrt(before * before + norm * norm);
+      record.norm = record.lists == 0 ? norm : joint_norm(record.norm, norm);
       if (clip < record.clip) record.clip = clip;
       ++record.lists;
       record.refused += 1 - verdicts[i].apply;
@@ -154,6 +174,7 @@ inline void publish(ledger_slot* slot, std::uint64_t number, const step_record& 
 /// done.
 inline step_outcome outcome_of(step_outcome shown, const step_record& draft) {
   const bool was_applied = draft.lists != 0 && draft.refused == 0;
+  if (shown == step_outcome::invalid_number) return shown;
   if (shown == step_outcome::applied)
     return draft.lists == 0 ? step_outcome::accumulated
            : was_applied    ? step_outcome::applied
@@ -168,7 +189,7 @@ inline void close_step(scaler_memory* memory, scale_state& state, step_draft& dr
                        std::uint32_t capacity) {
   const scaling_rule& rule = memory->rule;
   step_record& record = draft.record;  // where it lies: a copy would be an array in local memory on a GPU
-  const evidence shown{record.findings, record.elements != 0, draft.norm_overflows != 0};
+  const evidence shown{record.findings, record.elements != 0, draft.norm_overflows != 0, memory->invalid_numbers != 0};
   record.scale = state.scale;
   record.lists += unjudged;
   const step_outcome outcome = judge(rule, state, shown), done = outcome_of(outcome, record);
@@ -225,14 +246,15 @@ struct report_jointly {
 
   /// `given`: verdicts of gradients that were judged before; null if they were not.
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t scales,
-                                         bool clips, const step_verdict* given, scaler_memory* memory) {
+                                         const float* max_norm, const step_verdict* given, scaler_memory* memory) {
     if (item.id != 0) return;
     std::uint32_t findings = memory->joint_findings;
     for (std::uint32_t i = 0; i < scales; ++i) {
       findings |= seen[i].findings;
       if (given != nullptr && given[i].apply == 0 && seen[i].elements != 0) findings |= found_refusal;
     }
-    if (clips && !is_finite(norm_of_all(seen, nullptr, scales))) findings |= found_refusal;
+    if (max_norm != nullptr && (!is_limit(*max_norm) || !is_finite(norm_of_all(seen, nullptr, scales))))
+      findings |= found_refusal;
     memory->joint_findings = findings;
   }
 };
@@ -260,17 +282,20 @@ struct fill_ballots {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen,
-                                         const scaler_memory* memory, std::uint32_t scales, bool jointly,
-                                         ballot* votes) {
+                                         const scaler_memory* memory, std::uint32_t scales, const float* max_norm,
+                                         bool jointly, ballot* votes) {
     const std::uint64_t i = item.global_id<GroupSize>();
     if (i >= scales) return;
     const auto flag = [](bool is_set) { return is_set ? 1.0f : 0.0f; };
-    votes[i] = {flag((seen[i].findings & found_inf) != 0),
-                flag((seen[i].findings & found_nan) != 0),
-                flag(memory->user_findings != 0),
-                flag(jointly && memory->joint_findings != 0),
-                flag(seen[i].elements != 0),
-                seen[i].sum_of_squares};
+    ballot vote{};
+    vote.inf = flag((seen[i].findings & found_inf) != 0);
+    vote.nan = flag((seen[i].findings & found_nan) != 0);
+    vote.by_user = flag(memory->user_findings != 0);
+    const bool is_invalid = max_norm != nullptr && !is_limit(*max_norm);
+    vote.refused = flag(is_invalid || (jointly && memory->joint_findings != 0));
+    vote.has_elements = flag(seen[i].elements != 0);
+    enter_squares(vote, seen[i]);
+    votes[i] = vote;
   }
 };
 
@@ -286,6 +311,26 @@ struct update_scale {
     // A flag that came after the last look is for the next step.
     if (i == 0 && (drafts[0].record.findings & found_by_user) != 0) memory->user_findings = 0;
     close_step(memory, states[i], drafts[i], static_cast<std::uint32_t>(i), scales, unjudged, forced, ledger, capacity);
+    // All scales have to see it before it is taken back.
+    if (scales == 1 || take_ticket(&memory->tickets) + 1 == scales) memory->tickets = memory->invalid_numbers = 0;
+  }
+};
+
+/// For clipping by hand, after the gradients were judged: limits, or factors that follow from them, that are no usable
+/// numbers refuse the step.
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct check_limits {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const float* limits, std::uint32_t count,
+                                         std::uint32_t stride, scaler_memory* memory, std::uint32_t scales,
+                                         step_verdict* verdicts) {
+    if (item.id != 0) return;
+    bool all = true;
+    for (std::uint32_t i = 0; i < count; ++i) all = all && is_limit(limits[std::uint64_t{i} * stride]);
+    if (all) return;
+    memory->invalid_numbers = 1;
+    for (std::uint32_t i = 0; i < scales; ++i) verdicts[i].apply = 0;
   }
 };
 

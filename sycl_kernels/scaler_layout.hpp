@@ -20,6 +20,9 @@ struct scaler_memory {
   std::uint32_t joint_findings;  ///< of optimizers that step together
   std::uint32_t micro_batches;   ///< added to the sums of an accumulation window so far
   std::uint32_t tickets;         ///< of work-groups that are done with a kernel; 0 between kernels
+  /// Not 0: a limit or a learning rate in device memory was no usable number, so that the step is not applied.
+  std::uint32_t invalid_numbers;
+  std::uint32_t unused;
 };
 
 /// What is known of a step before it is closed; one a scale.
@@ -54,7 +57,8 @@ struct ballot {
   float inf, nan, by_user;  ///< 1 if it was found
   float refused;            ///< 1 if it is to be refused for others that it goes together with
   float has_elements;       ///< 1 if there were gradients
-  float sum_of_squares;     ///< of the scaled gradients
+  /// The sum of squares of the scaled gradients, in one of three units, so that sums of many ranks stay in range.
+  float small_squares, squares, large_squares;
 };
 inline constexpr std::uint32_t ballot_size = sizeof(ballot) / sizeof(float);
 

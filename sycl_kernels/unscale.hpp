@@ -55,6 +55,7 @@ struct unscaling_piece {
 /// The effect of an inspection that unscales.
 struct unscaling {
   const std::uint64_t* addresses;
+  const float* divisor;
   factor_pair factor;
   chunk_findings* bad;  ///< of this work-item, in local memory
 
@@ -74,6 +75,7 @@ struct unscaling {
     }
   }
   chunk_findings counted() const { return *bad; }
+  float scale() const { return *divisor; }
   bool has_overwritten(const segment& piece) const { return addresses[piece.tensor()] == piece.address(); }
 };
 
@@ -90,7 +92,7 @@ struct unscale_chunks {
                                          chunk_findings* findings, const std::uint64_t* out_addresses,
                                          const float* scale) {
     walk::run(item, local.of_walk, {addresses, starts, kinds, tensors}, findings,
-              unscaling{out_addresses, factor_pair(*scale, factor_kind::divide), &local.bad[item.id]});
+              unscaling{out_addresses, scale, factor_pair(*scale, factor_kind::divide), &local.bad[item.id]});
   }
 };
 

@@ -50,7 +50,7 @@ sycl::event clear(const tensor_list& list, const inspection* only_if_bad = nullp
 /// Unscaling comes before clipping by construction: the norm is that of the gradients divided by the scale that the
 /// inspector was told.
 /// \param seen      in device memory, of the gradients as they are
-/// \param max_norm  in device memory
+/// \param max_norm  in device memory; if it is negative or NaN, the coefficient is a NaN
 /// \param result    in device memory
 /// \param kind      `l1` needs an inspector with `detail::tensors`: else the norm is a NaN, and nothing is clipped
 sycl::event clip_coefficient(const engine& on, const inspection* seen, const float* max_norm, clip_result* result,
@@ -61,14 +61,16 @@ sycl::event clip_coefficient(const engine& on, const inspection* seen, const flo
 sycl::event clip_coefficients(const engine& on, const inspection* seen, std::uint32_t count, const float* max_norm,
                               clip_result* results, norm_kind kind = norm_kind::l2);
 
-/// Multiplies gradients by the coefficient, in place; for those who do not let the optimizer's kernel do it.
+/// Multiplies gradients by the coefficient, in place; for those who do not let the optimizer's kernel do it. If the
+/// coefficient is a NaN, a scaler that has unscaled the gradients skips the step with the status `invalid_number`.
 sycl::event clip(const unscaled_gradients& gradients, const clip_result* by);
 
 /// Multiplies each tensor by the coefficient of its group, in place.
 /// \param by  one a group, in device memory
 sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result* by);
 
-/// Brings every element into [-limit, limit], in place. A NaN stays a NaN.
+/// Brings every element into [-limit, limit], in place. A NaN stays a NaN. With a limit that is negative or NaN nothing is
+/// written, and a scaler that has unscaled the gradients skips the step with the status `invalid_number`.
 /// \param limit  in device memory
 sycl::event clip_by_value(const unscaled_gradients& gradients, const float* limit);
 

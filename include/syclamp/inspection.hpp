@@ -38,8 +38,10 @@ struct inspection {
   float amax = 0.0f;           ///< the same as an FP32: exact unless it comes from an FP64; Inf or NaN if one was found
   float unscaled_amax = 0.0f;  ///< amax / scale
   std::uint32_t findings = found_nothing;  ///< OR of `finding` bits
-  float sum_of_squares = 0.0f;             ///< may be Inf although every element is finite: then `findings` stays clear
+  float sum_of_squares = 0.0f;             ///< to be multiplied by 2^squares_exponent; `norm` does so
   float sum_of_magnitudes = 0.0f;          ///< sum of absolute values; NaN unless the inspector was asked for details
+  std::int32_t squares_exponent = 0;       ///< 0 unless the sum of squares is too large or too small for an FP32
+  std::int32_t magnitudes_exponent = 0;    ///< likewise, of the sum of absolute values
 
   /// True if no element is Inf or NaN, and none would become so when it is unscaled.
   constexpr bool all_finite() const { return findings == found_nothing; }

@@ -15,6 +15,9 @@ struct step_inputs {
   const tensor_list& gradients;  ///< as they are: scaled, unless they were unscaled before
   const step_verdict* verdicts;  ///< in device memory: one, or one for each group of tensors
   bool per_group;                ///< the verdict of a tensor is that of its group
+  /// In device memory, or null. A kernel that cannot apply the step because of a number that it reads on the device, such
+  /// as a learning rate that is NaN, changes nothing and stores 1 here: the outcome of the step is `invalid_number` then.
+  std::uint32_t* invalid_numbers = nullptr;
 };
 
 /// Something that applies gradients to weights.

@@ -22,6 +22,7 @@ enum class step_outcome : std::uint32_t {
   with_others,    ///< its own gradients were finite, but those that go together with them were not
   accumulated,    ///< finite gradients were added to a sum; nothing was to be applied yet
   nothing,        ///< there were no gradients: neither a clean step nor a skipped one
+  invalid_number, ///< skipped because a limit or a learning rate in device memory is negative or NaN; no move
 };
 
 /// What the scaler thinks of it.
@@ -32,6 +33,7 @@ enum class step_status : std::uint32_t {
   too_many_skips,  ///< as many skips in a row as `scaling_policy::give_up_after`
   norm_overflow,   ///< see the outcome
   stopped,         ///< see the outcome
+  invalid_number,  ///< see the outcome
 };
 
 /// One step, as the device has recorded it. With several scales there is one record for each of them.

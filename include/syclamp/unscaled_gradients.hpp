@@ -3,11 +3,14 @@
 /// Gradients of which it is known that they are not scaled.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include <syclamp/tensor_list.hpp>
 
 namespace syclamp {
+
+struct step_gate;  // the library's own
 
 /// A list of FP32 gradients that have been unscaled. Clipping takes nothing else: to clip scaled gradients by mistake
 /// is the most common error in training with loss scaling, and here it does not compile.
@@ -24,10 +27,12 @@ class unscaled_gradients {
 
  private:
   friend struct unscaled_maker;  // the library's own operations
-  unscaled_gradients(tensor_list list, sycl::event done) : list_(std::move(list)), done_(std::move(done)) {}
+  unscaled_gradients(tensor_list list, sycl::event done, std::shared_ptr<const step_gate> gate)
+      : list_(std::move(list)), done_(std::move(done)), gate_(std::move(gate)) {}
 
   tensor_list list_;
   sycl::event done_;
+  std::shared_ptr<const step_gate> gate_;  ///< of the scaler that unscaled them; null: none
 };
 
 }  // namespace syclamp

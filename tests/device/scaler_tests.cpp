@@ -189,13 +189,13 @@ TEST_CASE("law 8: finite gradients with an infinite norm are skipped if they are
   CAPTURE(on.profile_name());
   training code(on, {.init = 1, .interval = 1});
   const device_scalar max_norm(on, 1.0f);
-  const step_record skipped = code.step(1e30f, 0.0f, max_norm);
+  const step_record skipped = code.step(1e38f, 0.0f, max_norm);
   CHECK(skipped.outcome == step_outcome::norm_overflow);
   CHECK(skipped.status == step_status::norm_overflow);
   CHECK(skipped.next_scale == 1.0f);
   CHECK(code.optimizer.weight() == 0.0f);
-  CHECK(code.step(1e30f).was_applied());  // without clipping it is an ordinary step
-  CHECK(code.optimizer.weight() == 1e30f);
+  CHECK(code.step(1e38f).was_applied());  // without clipping it is an ordinary step
+  CHECK(code.optimizer.weight() == 1e38f);
 }
 
 TEST_CASE("the verdict clips by the norm of the unscaled gradients") {
@@ -292,7 +292,7 @@ TEST_CASE("all together also means a norm that overflows") {
   adding_optimizer other(on, 10, others.data());
   const device_scalar max_norm(on, 100.0f);
   code.scaler.scaled_by_caller();
-  code.backward(1e30f, 1.0f);
+  code.backward(1e38f, 1.0f);
   code.scaler.step(std::vector<optimizer*>{&other, &code.optimizer}, max_norm);
   code.scaler.update();
   CHECK(other.weight() == 0.0f);
@@ -535,7 +535,7 @@ TEST_CASE("a limit that was given to unscale holds for a joint step, too") {
   CHECK(other.weight() == 1.0f);
   // And so does its refusal.
   code.scaler.scaled_by_caller();
-  code.backward(1e30f, 4.0f);
+  code.backward(5e37f, 4.0f);
   code.scaler.unscale(code.optimizer, max_norm);
   code.scaler.step(std::vector<optimizer*>{&code.optimizer, &other});
   code.scaler.update();
@@ -567,7 +567,7 @@ TEST_CASE("a spike is seen with a consensus, too, and a norm that is not finite 
   for (int i = 0; i < 8; ++i) CHECK(code.step(i % 2 == 0 ? 1.0f : 1.1f).was_applied());
   CHECK(code.step(5.0f).outcome == step_outcome::by_user);
   const device_scalar max_norm(on, 1.0f);
-  CHECK(code.step(1e30f, 0.0f, max_norm).outcome == step_outcome::norm_overflow);
+  CHECK(code.step(1e38f, 0.0f, max_norm).outcome == step_outcome::norm_overflow);
   CHECK(code.step(1e18f).outcome == step_outcome::by_user);  // too large to enter the mean
   CHECK(code.step(50.0f).outcome == step_outcome::by_user);  // which is as it was
 }

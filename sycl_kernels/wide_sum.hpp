@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums that may leave the range of FP32 on the way to a result that does not.
+//
+// Gradients are squared while they are still scaled. A scale of 2^70 is enough for their sum to overflow, and one of
+// 2^-70 for it to vanish, although the norm that follows from it, divided by the scale, is an ordinary number.
+#pragma once
+
+#include "layout.hpp"
+
+namespace syclamp::kernels {
+
+inline bool is_finite(float x) { return (__builtin_bit_cast(std::uint32_t, x) & 0x7f800000u) != 0x7f800000u; }
+
+/// Between these bounds a sum of squares loses nothing to the range of FP32, and can be added to any number of others.
+inline constexpr float small_sum = 0x1p-100f, large_sum = 0x1p100f;
+
+/// One sum unit down, or up. In two factors, because 2^200 is no FP32.
+inline float one_unit_down(float x) { return x * 0x1p-100f * 0x1p-100f; }
+inline float one_unit_up(float x) { return x * 0x1p100f * 0x1p100f; }
+
+/// What rounding takes from a + b, of numbers or of each lane of packs.
+template <typename V>
+[[gnu::always_inline]] inline V rounding_loss(V a, V b) {
+  const V total = a + b, part = total - a;
+  return (a - (total - part)) + (b - part);
+}
+
+/// (sum + lost) · 2^exponent, all terms positive, so that millions of chunks of any range add up as exactly as a few.
+struct wide_sum {
+  float sum = 0, lost = 0;
+  std::int32_t exponent = 0;  ///< a multiple of `sum_unit`
+
+  void add(wide_sum other) {
+    if (other.sum == 0.0f) return;
+    if (sum == 0.0f) exponent = other.exponent;
+    while (exponent < other.exponent) move_up();
+    while (other.exponent < exponent) other.move_up();
+    lost += other.lost + rounding_loss(sum, other.sum);
+    sum += other.sum;
+    if (sum >= large_sum && is_finite(sum)) move_up();
+  }
+
+  /// With what was lost; with exponent 0 if that is a normal FP32. Of all NaNs there is one, whatever the order in which
+  /// others met.
+  wide_sum folded() const {
+    const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, sum) & 0x7fffffffu;
+    const float infinite = magnitude > 0x7f800000u ? __builtin_bit_cast(float, 0x7fc00000u) : sum;
+    if (magnitude >= 0x7f800000u) return {infinite, 0, 0};  // what was lost from an infinite sum is a NaN
+    const float all = sum + lost;
+    if (exponent > 0 && all < 0x1p-73f) return {one_unit_up(all), 0, 0};
+    if (exponent < 0 && all >= 0x1p74f) return {one_unit_down(all), 0, 0};
+    return {all, 0, exponent};
+  }
+
+  /// As an FP32: Inf or 0 if it is out of range.
+  float value() const {
+    const wide_sum all = folded();
+    return all.exponent > 0 ? __builtin_bit_cast(float, 0x7f800000u)
+           : all.exponent < 0 ? one_unit_down(all.sum)
+                              : all.sum;
+  }
+
+ private:
+  /// The same number in larger units. What vanishes is nothing beside a sum that needs them.
+  void move_up() {
+    sum = one_unit_down(sum);
+    lost = one_unit_down(lost);
+    exponent += sum_unit;
+  }
+};
+
+}  // namespace syclamp::kernels
