@@ -73,8 +73,9 @@ template <unsigned GroupSize>
 
 /// The unit in which the squares of a finite chunk have to be added up: 0 if the plain sum will do.
 inline std::int32_t needed_unit(const chunk_findings& found) {
-  if (!is_finite(found.sum_of_squares)) return sum_unit;
-  return found.sum_of_squares < small_sum && as_float(found.worst_bits) != 0.0f ? -sum_unit : 0;
+  const float largest = as_float(found.worst_bits);
+  if (!is_finite(largest) || largest == 0.0f) return 0;  // Inf: an FP64 that no FP32 can hold
+  return !is_finite(found.sum_of_squares) ? sum_unit : found.sum_of_squares < small_sum ? -sum_unit : 0;
 }
 
 /// The second reading of a piece whose squares are beyond the range of FP32: its sums in units of 2^unit. FP16 and FP8

@@ -735,7 +735,7 @@ TEST_CASE("a consensus is asked for in every path, and decides") {
   int calls = 0;
   const auto hook = [&](sycl::queue& queue, float* numbers, std::size_t count) {
     ++calls;
-    REQUIRE(count == 6);
+    REQUIRE(count == 8);
     float all[6];
     queue.memcpy(all, numbers, sizeof all).wait();
     all[0] += other_inf;
