@@ -265,8 +265,7 @@ struct fused_optimizer::state_type {
 
   // --- A step -------------------------------------------------------------------------------------------------------
 
-  sycl::event apply(const tensor_list& list, const step_verdict* verdicts, bool per_group,
-                    std::uint32_t* invalid_numbers) const {
+  sycl::event apply(const tensor_list& list, const step_verdict* verdicts, bool per_group) const {
     check_given("optimizer", "verdicts", verdicts);
     check_list(list);
     const auto& table = list.prepared();
@@ -278,12 +277,11 @@ struct fused_optimizer::state_type {
       library.submit(on.queue(), *rule.pieces, groups, table.addresses, table.starts, table.kinds, table.tensors,
                      device_slots.get(), device_groups.get(), memory.get(), verdicts, stride, of_pieces.get());
       library.submit(on.queue(), *rule.norms, library.groups_for(*rule.norms, table.tensors), table.addresses,
-                     table.starts, table.kinds, table.tensors, device_groups.get(), memory.get(), verdicts, stride,
-                     of_pieces.get(), of_tensors.get());
+                     table.starts, table.kinds, table.tensors, device_groups.get(), verdicts, stride, of_pieces.get(),
+                     of_tensors.get());
     }
     return library.submit(on.queue(), *rule.step, groups, table.addresses, table.starts, table.kinds, table.tensors,
-                          device_slots.get(), device_groups.get(), memory.get(), verdicts, stride, of_tensors.get(),
-                          invalid_numbers);
+                          device_slots.get(), device_groups.get(), memory.get(), verdicts, stride, of_tensors.get());
   }
 
   void check_list(const tensor_list& list) const {
@@ -297,6 +295,12 @@ struct fused_optimizer::state_type {
             "optimizer: {} is {} in group {}; gradients must be float16, bfloat16 or float32, in the group of "
             "their parameter ({})",
             described(list, i), name_of(list[i].type()), list.group(i), gradients.group(i)));
+  }
+
+  /// Learning rates may be computed on the device from now on: steps have to check them.
+  void expect_device_rates() {
+    on.kernels().prepare(launch::check_rates);
+    has_device_rates = true;
   }
 
   // --- Hyper-parameters: the queue fills in the words of the device's record that change -----------------------------
@@ -334,6 +338,7 @@ struct fused_optimizer::state_type {
   device_array<kernels::piece_norms> of_pieces;    ///< only if the step depends on norms
   device_array<kernels::tensor_norms> of_tensors;  ///< likewise
   std::optional<tensor_list> weights, models, shadow;
+  bool has_device_rates = false;
 };
 
 fused_optimizer::fused_optimizer(const engine& on, std::vector<parameter> parameters,
@@ -356,13 +361,18 @@ const tensor_list& fused_optimizer::unscaled_gradients() const {
       "storage_options::unscaled_shadow, or leave unscaling to the step");
 }
 
-sycl::event fused_optimizer::apply(const step_inputs& inputs) {
-  return state_->apply(inputs.gradients, inputs.verdicts, inputs.per_group, inputs.invalid_numbers);
+bool fused_optimizer::check_numbers(std::uint32_t* invalid_numbers) {
+  if (!state_->has_device_rates) return false;
+  state_->on.kernels().submit(state_->on.queue(), launch::check_rates, 1, state_->device_groups.get(), groups(),
+                              invalid_numbers);
+  return true;
 }
 
-sycl::event fused_optimizer::apply() {
-  return state_->apply(state_->gradients, state_->certain.get(), false, nullptr);
+sycl::event fused_optimizer::apply(const step_inputs& inputs) {
+  return state_->apply(inputs.gradients, inputs.verdicts, inputs.per_group);
 }
+
+sycl::event fused_optimizer::apply() { return state_->apply(state_->gradients, state_->certain.get(), false); }
 
 void fused_optimizer::set_lr(double lr, std::uint32_t group) {
   state_->check_group(group);
@@ -379,6 +389,7 @@ void fused_optimizer::set_lr_source(const float* lr, std::uint32_t group) {
   state_->check_group(group);
   parameter_group next = state_->host_groups[group];
   next.lr = address_of(lr);
+  if (lr != nullptr) state_->expect_device_rates();
   state_->send(group, next);
 }
 
@@ -410,6 +421,7 @@ void fused_optimizer::set_schedule(const lr_schedule& schedule) {
 
 hyper_parameters* fused_optimizer::device_hyper_parameters(std::uint32_t group) const {
   state_->check_group(group);
+  state_->expect_device_rates();
   return &state_->device_groups[group].hyper;
 }
 

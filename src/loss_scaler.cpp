@@ -262,6 +262,15 @@ struct loss_scaler::state_type {
                                drafts.get(), options.scales, max_norm, how, list.index, list.verdicts());
   }
 
+  /// Lets the optimizer check its own numbers on the device; what it finds is seen by those who judge after that.
+  bool check_numbers(optimizer& one) const { return one.check_numbers(&memory.get()->invalid_numbers); }
+
+  /// The same for gradients that were judged before.
+  void refuse_invalid(const known_list& list) const {
+    on.kernels().submit(on.queue(), launch::check_limits, 1, nullptr, 0u, 0u, memory.get(), options.scales,
+                        list.verdicts());
+  }
+
   bool is_simple() const { return options.scales == 1 && !options.consensus; }
   std::uint32_t together() const { return options.skip_together ? kernels::judged_together : 0u; }
 
@@ -290,7 +299,7 @@ struct loss_scaler::state_type {
     const bool is_unscaled = list.unscaled_to != 0;
     list.reached = stage::stepped;
     const tensor_list& gradients = is_unscaled ? one.unscaled_gradients() : one.gradients();
-    sycl::event done = one.apply({gradients, verdicts, options.scales > 1, &memory.get()->invalid_numbers});
+    sycl::event done = one.apply({gradients, verdicts, options.scales > 1});
     if (!policy.clear_on_skip) return done;
     return clear_unless(one.gradients(), &verdicts->apply, options.scales > 1 ? verdict_words : 0, 1);
   }
@@ -398,13 +407,17 @@ sycl::event loss_scaler::step(optimizer& one, const float* max_norm) {
   state_->need_fresh("step", list);
   state_->need_no_clipping(list, max_norm);
   state_->need_own_shadow(one, list);
-  if (!state_->is_enabled() && max_norm == nullptr && list.reached == stage::fresh) {
+  const bool has_checked_numbers = state_->check_numbers(one);
+  if (!state_->is_enabled() && max_norm == nullptr && list.reached == stage::fresh && !has_checked_numbers) {
     state_->is_judged = true;  // there is nothing to look for
     ++state_->unjudged;
     return state_->apply(one, list, state_->always.get());
   }
-  if (list.reached == stage::fresh)
+  if (list.reached == stage::fresh) {
     state_->inspect_and_judge(list, max_norm, kernels::judged_as_evidence | kernels::judged_to_apply);
+  } else if (has_checked_numbers) {
+    state_->refuse_invalid(list);
+  }
   return state_->apply(one, list, list.verdicts());
 }
 
@@ -423,6 +436,8 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
   const engine& on = state_->on;
   const auto forget = [&] { on.queue().memset(&state_->memory.get()->joint_findings, 0, sizeof(std::uint32_t)); };
   forget();
+  bool has_checked_numbers = false;
+  for (optimizer* one : all) has_checked_numbers = state_->check_numbers(*one) || has_checked_numbers;
   for (optimizer* one : all) {
     known_list& list = state_->known(one->gradients());
     const bool is_fresh = list.reached == stage::fresh;
@@ -440,6 +455,7 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
       const kernels::ballot* votes = state_->vote(list, nullptr, true);
       on.kernels().submit_items(on.queue(), launch::refuse_jointly, state_->options.scales, state_->memory.get(), votes,
                                 state_->drafts.get(), state_->options.scales, list.verdicts());
+      if (has_checked_numbers) state_->refuse_invalid(list);
     }
     list.reached = stage::stepped;
   }
@@ -503,6 +519,7 @@ sycl::event loss_scaler::step_accumulated(optimizer& one, const float* max_norm)
   check_float32("step_accumulated", one.gradients(), "sums of micro-batches are FP32");
   known_list& list = state_->known(one.gradients());
   state_->need_fresh("step_accumulated", list);
+  state_->check_numbers(one);
   state_->inspect(list, nullptr);
   state_->judge(
       list, max_norm,

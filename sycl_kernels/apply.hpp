@@ -25,17 +25,14 @@ inline step_verdict verdict_on(const step_verdict* verdicts, std::uint32_t strid
   return verdict;
 }
 
-/// Counts the step for the groups that have taken it, when all work-groups are done. If no group could take it because
-/// of a learning rate, says so in `invalid_numbers`, unless that is null. Called by all work-items.
+/// Counts the step for the groups that have taken it, when all work-groups are done. Called by all work-items.
 template <unsigned GroupSize>
 [[gnu::always_inline]] inline void count_step(const work_item& item, optimizer_memory* memory, parameter_group* groups,
-                                              const step_verdict* verdicts, std::uint32_t stride, bool is_usable,
-                                              std::uint32_t* invalid_numbers) {
+                                              const step_verdict* verdicts, std::uint32_t stride) {
   if constexpr (GroupSize > 1) item.barrier();
   if (item.id == 0 && take_ticket(&memory->tickets) + 1 == item.groups) {
     memory->tickets = 0;
-    if (!is_usable && invalid_numbers != nullptr) *invalid_numbers = 1;
-    for (std::uint32_t i = 0; is_usable && i < memory->groups; ++i)
+    for (std::uint32_t i = 0; i < memory->groups; ++i)
       groups[i].applied += verdicts[std::uint64_t{i} * stride].apply != 0 ? 1 : 0;
   }
 }
@@ -61,13 +58,12 @@ struct apply_list {
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          const parameter_slot* slots, parameter_group* groups, optimizer_memory* memory,
                                          const step_verdict* verdicts, std::uint32_t stride,
-                                         const tensor_norms* norms, std::uint32_t* invalid_numbers) {
+                                         const tensor_norms* norms) {
     const tensor_table table{addresses, starts, kinds, tensors};
-    const bool is_usable = has_usable_rates(groups, *memory);
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const parameter_group& group = groups[piece.group()];
       const step_verdict verdict = verdict_on(verdicts, stride, piece.group(), group.hyper);
-      if (!is_usable || verdict.apply == 0) {
+      if (verdict.apply == 0) {
         // Not a bit changes.
       } else if constexpr (requires { Rule(group_step(group), norms[0]); }) {
         apply_piece(item, piece, slots[piece.tensor()], group, *memory, verdict,
@@ -76,7 +72,7 @@ struct apply_list {
         apply_piece(item, piece, slots[piece.tensor()], group, *memory, verdict, Rule(group_step(group)));
       }
     });
-    count_step<GroupSize>(item, memory, groups, verdicts, stride, is_usable, invalid_numbers);
+    count_step<GroupSize>(item, memory, groups, verdicts, stride);
   }
 
  private:

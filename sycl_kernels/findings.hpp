@@ -144,7 +144,7 @@ struct totals {
   float largest_finite = 0;
 };
 
-inline totals merge(totals a, const totals& b) {
+[[gnu::always_inline]] inline totals merge(totals a, const totals& b) {
   a.seen.elements += b.seen.elements;
   a.seen.infs += b.seen.infs;
   a.seen.nans += b.seen.nans;
@@ -163,7 +163,7 @@ inline totals merge(totals a, const totals& b) {
   return a;
 }
 
-inline totals total_of(const chunk_findings& found) {
+[[gnu::always_inline]] inline totals total_of(const chunk_findings& found) {
   totals one;
   one.seen.elements = found.elements;
   one.seen.infs = found.infs;
@@ -171,19 +171,21 @@ inline totals total_of(const chunk_findings& found) {
   one.seen.zeros = found.zeros;
   one.seen.subnormals = found.subnormals;
   one.seen.worst_bits = found.worst_bits;
-  one.squares = {found.sum_of_squares, 0, found.squares_exponent};
-  one.magnitudes = {found.sum_of_magnitudes, 0, found.magnitudes_exponent};
+  one.squares = {{found.sum_of_squares, 0}, found.squares_exponent};
+  one.magnitudes = {{found.sum_of_magnitudes, 0}, found.magnitudes_exponent};
   one.largest_finite = found.largest_finite;
   return one;
 }
 
 /// (What its elements would become when they are unscaled is part of its findings.)
-inline totals total_of(const inspection& seen) {
-  return {seen, {seen.sum_of_squares, 0, seen.squares_exponent}, {seen.sum_of_magnitudes, 0, seen.magnitudes_exponent}};
+[[gnu::always_inline]] inline totals total_of(const inspection& seen) {
+  return {seen,
+          {{seen.sum_of_squares, 0}, seen.squares_exponent},
+          {{seen.sum_of_magnitudes, 0}, seen.magnitudes_exponent}};
 }
 
 /// The result, with what follows from the counts. `scale` may be null.
-inline inspection finished(const totals& all, const float* scale) {
+[[gnu::always_inline]] inline inspection finished(const totals& all, const float* scale) {
   constexpr std::uint32_t infinity = format<element_type::float32>::infinity;
   inspection seen = all.seen;
   seen.amax = as_float(seen.worst_bits);
@@ -195,9 +197,9 @@ inline inspection finished(const totals& all, const float* scale) {
   const bool overflows = scale != nullptr && unscaled >= infinity;
   seen.findings |= (seen.infs != 0 || overflows ? found_inf : 0u) | (seen.nans != 0 ? found_nan : 0u);
   const wide_sum squares = all.squares.folded(), magnitudes = all.magnitudes.folded();
-  seen.sum_of_squares = squares.sum;
+  seen.sum_of_squares = squares.part.sum;
   seen.squares_exponent = squares.exponent;
-  seen.sum_of_magnitudes = magnitudes.sum;
+  seen.sum_of_magnitudes = magnitudes.part.sum;
   seen.magnitudes_exponent = magnitudes.exponent;
   return seen;
 }

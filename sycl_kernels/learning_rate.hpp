@@ -4,7 +4,6 @@
 
 #include "optimizer_layout.hpp"
 #include "scalar_maths.hpp"
-#include "wide_sum.hpp"
 
 namespace syclamp::kernels {
 
@@ -23,18 +22,6 @@ namespace syclamp::kernels {
 /// The learning rate before the schedule: the caller's, in device memory, or the group's.
 [[gnu::always_inline]] inline float rate_of(const parameter_group& group) {
   return group.lr != 0 ? *reinterpret_cast<const float*>(group.lr) : group.hyper.lr;
-}
-
-/// Whether a step can be taken with the learning rates of all groups. They may have been computed on the device, where
-/// the host cannot check them.
-[[gnu::always_inline]] inline bool has_usable_rates(const parameter_group* groups, const optimizer_memory& memory) {
-  bool all = true;
-#pragma nounroll
-  for (std::uint32_t i = 0; i < memory.groups; ++i) {
-    const float rate = rate_of(groups[i]);
-    all = all && rate >= 0.0f && is_finite(rate);
-  }
-  return all;
 }
 
 /// The step that a group is about to take.

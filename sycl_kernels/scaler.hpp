@@ -46,11 +46,11 @@ inline void enter_squares(ballot& vote, const inspection& seen) {
 inline float norm_of(const inspection& seen, const ballot* votes) {
   inspection all = seen;
   if (votes != nullptr) {
-    wide_sum squares{votes->squares, 0, 0};
-    squares.add({votes->large_squares, 0, sum_unit});
-    squares.add({votes->small_squares, 0, -sum_unit});
+    wide_sum squares{{votes->squares, 0}, 0};
+    squares.add({{votes->large_squares, 0}, sum_unit});
+    squares.add({{votes->small_squares, 0}, -sum_unit});
     squares = squares.folded();
-    all.sum_of_squares = squares.sum;
+    all.sum_of_squares = squares.part.sum;
     all.squares_exponent = squares.exponent;
   }
   return unscaled_norm(all, norm_kind::l2);
@@ -316,8 +316,8 @@ struct update_scale {
   }
 };
 
-/// For clipping by hand, after the gradients were judged: limits, or factors that follow from them, that are no usable
-/// numbers refuse the step.
+/// For gradients that were judged before: a limit by which they are clipped by hand, or a factor that follows from one, or
+/// anything else that turned out to be no usable number since, refuses the step.
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct check_limits {
   struct shared {};
@@ -326,7 +326,7 @@ struct check_limits {
                                          std::uint32_t stride, scaler_memory* memory, std::uint32_t scales,
                                          step_verdict* verdicts) {
     if (item.id != 0) return;
-    bool all = true;
+    bool all = memory->invalid_numbers == 0;
     for (std::uint32_t i = 0; i < count; ++i) all = all && is_limit(limits[std::uint64_t{i} * stride]);
     if (all) return;
     memory->invalid_numbers = 1;

@@ -71,12 +71,11 @@ struct prepare_list {
                                          const optimizer_memory* memory, const step_verdict* verdicts,
                                          std::uint32_t stride, piece_norms* pieces) {
     const tensor_table table{addresses, starts, kinds, tensors};
-    const bool is_usable = has_usable_rates(groups, *memory);
     for (piece_walk piece(table, chunks_of_group(item, table)); piece.exists(); piece.next()) {
       const parameter_group& group = groups[piece.group()];
       const step_verdict verdict = verdict_on(verdicts, stride, piece.group(), group.hyper);
       local.norms[item.id] = {0.0f, 0.0f};
-      if (is_usable && verdict.apply != 0)
+      if (verdict.apply != 0)
         local.norms[item.id] = prepare_piece(item, piece, slots[piece.tensor()], group, *memory, verdict);
       const piece_norms all = reduce_over_group<GroupSize>(item, local.norms);
       if (item.id == 0) pieces[std::uint64_t{piece.chunk()} + piece.tensor()] = all;
@@ -152,7 +151,7 @@ struct prepare_list {
 template <typename Rule, unsigned GroupSize>
 struct finish_norms {
   struct sums {
-    wide_sum weights, updates;
+    exact_sum weights, updates;
   };
   friend sums merge(sums a, const sums& b) {
     a.weights.add(b.weights);
@@ -165,10 +164,8 @@ struct finish_norms {
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
-                                         const parameter_group* groups, const optimizer_memory* memory,
-                                         const step_verdict* verdicts, std::uint32_t stride, const piece_norms* pieces,
-                                         tensor_norms* norms) {
-    const bool is_usable = has_usable_rates(groups, *memory);
+                                         const parameter_group* groups, const step_verdict* verdicts,
+                                         std::uint32_t stride, const piece_norms* pieces, tensor_norms* norms) {
     for (std::uint64_t tensor = item.group; tensor < tensors; tensor += item.groups) {
       const std::uint64_t begin = starts[tensor], end = starts[tensor + 1] - tensor_kind::padding(kinds[tensor]);
       const bool exists = addresses[tensor] != 0 && begin != end;
@@ -176,11 +173,11 @@ struct finish_norms {
       sums mine;
       for (std::uint64_t chunk = first + item.id; chunk < last; chunk += GroupSize) {
         const piece_norms& one = pieces[chunk + tensor];
-        mine = merge(mine, sums{{one.weights, 0, 0}, {one.updates, 0, 0}});
+        mine = merge(mine, sums{{one.weights, 0}, {one.updates, 0}});
       }
       const sums all = reduce_over_group<GroupSize>(item, local.all, mine);
       const std::uint32_t group = tensor_kind::group(kinds[tensor]);
-      if (item.id == 0 && exists && is_usable && verdicts[std::uint64_t{group} * stride].apply != 0)
+      if (item.id == 0 && exists && verdicts[std::uint64_t{group} * stride].apply != 0)
         Rule::finish(group_step(groups[group]), piece_norms{all.weights.value(), all.updates.value()}, norms[tensor]);
     }
   }

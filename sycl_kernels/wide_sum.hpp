@@ -25,47 +25,55 @@ template <typename V>
   return (a - (total - part)) + (b - part);
 }
 
-/// (sum + lost) · 2^exponent, all terms positive, so that millions of chunks of any range add up as exactly as a few.
-struct wide_sum {
+/// A sum and what was lost when it was rounded, so that millions of terms add up as exactly as a few.
+struct exact_sum {
   float sum = 0, lost = 0;
-  std::int32_t exponent = 0;  ///< a multiple of `sum_unit`
 
-  void add(wide_sum other) {
-    if (other.sum == 0.0f) return;
-    if (sum == 0.0f) exponent = other.exponent;
-    while (exponent < other.exponent) move_up();
-    while (other.exponent < exponent) other.move_up();
+  [[gnu::always_inline]] void add(const exact_sum& other) {
     lost += other.lost + rounding_loss(sum, other.sum);
     sum += other.sum;
-    if (sum >= large_sum && is_finite(sum)) move_up();
   }
 
-  /// With what was lost; with exponent 0 if that is a normal FP32. Of all NaNs there is one, whatever the order in which
-  /// others met.
-  wide_sum folded() const {
+  /// What was lost from an infinite sum is a NaN and does not count. Of all NaNs there is one, whatever the order in
+  /// which others met.
+  float value() const {
     const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, sum) & 0x7fffffffu;
     const float infinite = magnitude > 0x7f800000u ? __builtin_bit_cast(float, 0x7fc00000u) : sum;
-    if (magnitude >= 0x7f800000u) return {infinite, 0, 0};  // what was lost from an infinite sum is a NaN
-    const float all = sum + lost;
-    if (exponent > 0 && all < 0x1p-73f) return {one_unit_up(all), 0, 0};
-    if (exponent < 0 && all >= 0x1p74f) return {one_unit_down(all), 0, 0};
-    return {all, 0, exponent};
+    return magnitude < 0x7f800000u ? sum + lost : infinite;
+  }
+};
+
+/// The same · 2^exponent, all terms positive, so that sums may have any range.
+struct wide_sum {
+  exact_sum part;
+  std::int32_t exponent = 0;  ///< a multiple of `sum_unit`
+
+  [[gnu::always_inline]] void add(wide_sum other) {
+    if (other.part.sum == 0.0f) return;
+    if (part.sum == 0.0f) exponent = other.exponent;
+    const std::int32_t common = exponent > other.exponent ? exponent : other.exponent;
+    move_up_to(common);
+    other.move_up_to(common);
+    part.add(other.part);
+    if (part.sum >= large_sum && is_finite(part.sum)) move_up_to(exponent + sum_unit);
   }
 
-  /// As an FP32: Inf or 0 if it is out of range.
-  float value() const {
-    const wide_sum all = folded();
-    return all.exponent > 0 ? __builtin_bit_cast(float, 0x7f800000u)
-           : all.exponent < 0 ? one_unit_down(all.sum)
-                              : all.sum;
+  /// With what was lost; with exponent 0 if that is a normal FP32.
+  [[gnu::always_inline]] wide_sum folded() const {
+    const float all = part.value();
+    if (!is_finite(all)) return {{all, 0}, 0};
+    if (exponent > 0 && all < 0x1p-73f) return {{one_unit_up(all), 0}, 0};
+    if (exponent < 0 && all >= 0x1p74f) return {{one_unit_down(all), 0}, 0};
+    return {{all, 0}, exponent};
   }
 
  private:
-  /// The same number in larger units. What vanishes is nothing beside a sum that needs them.
-  void move_up() {
-    sum = one_unit_down(sum);
-    lost = one_unit_down(lost);
-    exponent += sum_unit;
+  /// The same number in larger units. What vanishes is nothing beside a sum that needs them; two units make it vanish.
+  [[gnu::always_inline]] void move_up_to(std::int32_t target) {
+    const float step = target == exponent ? 1.0f : target == exponent + sum_unit ? 0x1p-100f : 0.0f;
+    part.sum = part.sum * step * step;
+    part.lost = part.lost * step * step;
+    exponent = target;
   }
 };
 

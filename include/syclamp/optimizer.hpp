@@ -3,6 +3,8 @@
 /// What a loss scaler has to know of an optimizer. Derive from it to use your own.
 #pragma once
 
+#include <cstdint>
+
 #include <sycl/sycl.hpp>
 
 #include <syclamp/step_verdict.hpp>
@@ -15,9 +17,6 @@ struct step_inputs {
   const tensor_list& gradients;  ///< as they are: scaled, unless they were unscaled before
   const step_verdict* verdicts;  ///< in device memory: one, or one for each group of tensors
   bool per_group;                ///< the verdict of a tensor is that of its group
-  /// In device memory, or null. A kernel that cannot apply the step because of a number that it reads on the device, such
-  /// as a learning rate that is NaN, changes nothing and stores 1 here: the outcome of the step is `invalid_number` then.
-  std::uint32_t* invalid_numbers = nullptr;
 };
 
 /// Something that applies gradients to weights.
@@ -31,6 +30,14 @@ class optimizer {
   /// Where `loss_scaler::unscale` leaves unscaled gradients: FP32 tensors of the same sizes. FP32 gradients can be
   /// their own; 16-bit ones need a shadow.
   virtual const tensor_list& unscaled_gradients() const { return gradients(); }
+
+  /// Submits a kernel that stores 1 to `*invalid_numbers`, in device memory, if a number there with which the step would be
+  /// made, such as a learning rate, cannot be used: the step is skipped then, with the status `invalid_number`.
+  /// \return false if there is no such number, so that nothing was submitted
+  virtual bool check_numbers(std::uint32_t* invalid_numbers) {
+    static_cast<void>(invalid_numbers);
+    return false;
+  }
 
   /// Submits the step to the queue of the gradients' engine. It must not wait, and its kernels must leave everything as
   /// it is when the verdict that they read on the device says so.

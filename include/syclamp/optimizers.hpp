@@ -154,6 +154,9 @@ class fused_optimizer final : public optimizer {
   /// \throws misuse_error if gradients have 16 bits and there is no `storage_options::unscaled_shadow`
   const tensor_list& unscaled_gradients() const override;
 
+  /// Checks learning rates that are read from device memory, or may have been changed there.
+  bool check_numbers(std::uint32_t* invalid_numbers) override;
+
   sycl::event apply(const step_inputs& inputs) override;
 
   /// Applies gradients that were never scaled; nothing is skipped.
@@ -165,7 +168,8 @@ class fused_optimizer final : public optimizer {
   void set_lr(double lr, std::uint32_t group);
   void set_lr(double lr);  ///< of all groups
 
-  /// Reads the learning rate from device memory on every step; null: no longer.
+  /// Reads the learning rate from device memory on every step; null: no longer. While it is negative, infinite or NaN, a
+  /// scaler skips the step, with the status `invalid_number`, which costs it one kernel more.
   void set_lr_source(const float* lr, std::uint32_t group);
   void set_lr_source(const float* lr);
 

@@ -109,11 +109,13 @@ inline constexpr operation<scalar, float, std::uint32_t, kernels::running_value*
 inline constexpr operation<scalar, std::uint32_t, std::uint32_t, kernels::scaler_memory*, std::uint32_t, step_verdict*>
     check_limits{"check_limits", "scaler", &profile::convert};
 
+inline constexpr operation<const kernels::parameter_group*, std::uint32_t, std::uint32_t*> check_rates{
+    "check_rates", "check_rates", &profile::convert};
+
 /// A step of an optimizer. Of what is in its family, all is compiled when one is needed.
 struct apply_operation
     : operation<addresses, starts, kinds, tensors, const kernels::parameter_slot*, kernels::parameter_group*,
-                kernels::optimizer_memory*, const step_verdict*, std::uint32_t, const kernels::tensor_norms*,
-                std::uint32_t*> {
+                kernels::optimizer_memory*, const step_verdict*, std::uint32_t, const kernels::tensor_norms*> {
   constexpr apply_operation(std::string_view name, std::string_view family, std::uint32_t moments)
       : operation(name, family, &profile::apply), states(moments) {}
 
@@ -125,8 +127,8 @@ using prepare_operation =
     operation<addresses, starts, kinds, tensors, const kernels::parameter_slot*, const kernels::parameter_group*,
               const kernels::optimizer_memory*, const step_verdict*, std::uint32_t, kernels::piece_norms*>;
 using norms_operation =
-    operation<addresses, starts, kinds, tensors, const kernels::parameter_group*, const kernels::optimizer_memory*,
-              const step_verdict*, std::uint32_t, const kernels::piece_norms*, kernels::tensor_norms*>;
+    operation<addresses, starts, kinds, tensors, const kernels::parameter_group*, const step_verdict*, std::uint32_t,
+              const kernels::piece_norms*, kernels::tensor_norms*>;
 
 inline constexpr apply_operation sgd_step{"sgd_step", "optimizers/sgd", 0};
 inline constexpr apply_operation momentum_step{"momentum_step", "optimizers/sgd", 1};
@@ -210,7 +212,7 @@ inline constexpr const operation_base* operations[] = {
     &inspect_chunks,  &inspect_total, &unscale_chunks,   &inspect_pieces,    &inspect_tensors,   &inspect_groups,
     &count_exponents, &convert_list,  &clear_list,       &cast_list,         &clip_coefficients, &clamp_list,
     &update_scales,   &fake_quantize, &straight_through, &inspect_and_judge, &inspect_step, &judge_gradients, &report_jointly, &refuse_jointly,
-    &fill_ballots,    &update_scale,  &resume_scaling,   &guard_value, &check_limits, &self_test,
+    &fill_ballots,    &update_scale,  &resume_scaling,   &guard_value, &check_limits, &check_rates, &self_test,
     &sgd_step, &momentum_step, &adam_step, &amsgrad_step, &lion_step, &adadelta_step, &adagrad_step,
     &rmsprop_step, &rmsprop_momentum_step, &rmsprop_centered_step, &rmsprop_centered_momentum_step,
     &lamb_pieces, &lamb_norms, &lamb_step, &novograd_pieces, &novograd_norms, &novograd_step,

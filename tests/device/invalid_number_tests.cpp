@@ -149,6 +149,38 @@ TEST_CASE("a learning rate that is negative, infinite or NaN skips the step of e
   CHECK(std::isfinite(weights.read()[150]));
 }
 
+TEST_CASE("a wrong learning rate is found in every way of taking a step") {
+  const engine& on = any_engine();
+  const bool is_disabled = GENERATE(false, true);
+  CAPTURE(on.profile_name(), is_disabled);
+  const float scale = is_disabled ? 1.0f : 65536.0f;
+  const device_buffer<float> gradients(on.queue(), std::vector<float>(100, scale)),
+      weights(on.queue(), std::vector<float>(200, 1.0f)), rate(on.queue(), {no_number});
+  fused_optimizer wrong(on, {{.gradient = {gradients.data(), 50}, .model = {weights.data(), 50}}}, adamw{});
+  fused_optimizer right(on, {{.gradient = {gradients.data() + 50, 50}, .model = {weights.data() + 100, 50}}}, adamw{});
+  loss_scaler scaler(on, {.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic});
+  const bool by_source = GENERATE(true, false);
+  if (by_source) wrong.set_lr_source(rate.data());
+  if (!by_source)
+    on.queue().memcpy(&wrong.device_hyper_parameters()->lr, &no_number, sizeof no_number).wait();
+  scaler.scaled_by_caller();
+  SECTION("step") { scaler.step(wrong); }
+  SECTION("joint step") { scaler.step(std::vector<optimizer*>{&right, &wrong}); }
+  SECTION("unscale, then step") {
+    scaler.unscale(wrong);
+    scaler.step(wrong);
+  }
+  SECTION("unscale, then a joint step") {
+    scaler.unscale(right);
+    scaler.unscale(wrong);
+    scaler.step(std::vector<optimizer*>{&right, &wrong});
+  }
+  scaler.update();
+  CHECK(scaler.outcome().outcome == step_outcome::invalid_number);
+  CHECK(weights.read() == std::vector<float>(200, 1.0f));
+  CHECK(wrong.steps() + right.steps() == 0);
+}
+
 TEST_CASE("clipping by hand with a limit that is negative or NaN skips the step") {
   const engine& on = any_engine();
   const float wrong = GENERATE(-1.0f, no_number);

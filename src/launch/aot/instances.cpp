@@ -9,6 +9,7 @@
 #include "launch/operations.hpp"
 #include "sycl_kernels/activate.hpp"
 #include "sycl_kernels/cast.hpp"
+#include "sycl_kernels/check_rates.hpp"
 #include "sycl_kernels/clip.hpp"
 #include "sycl_kernels/convert.hpp"
 #include "sycl_kernels/exponents.hpp"
@@ -92,6 +93,7 @@ table instances_of_profile() {
   add<P, kernels::refuse_jointly>(all, refuse_jointly, walk<refuse_jointly.walk>{});
   add<P, kernels::fill_ballots>(all, fill_ballots, walk<fill_ballots.walk>{});
   add<P, kernels::check_limits>(all, check_limits, walk<check_limits.walk>{});
+  add<P, kernels::check_rates>(all, check_rates, walk<check_rates.walk>{});
   add<P, kernels::update_scale>(all, update_scale, walk<update_scale.walk>{});
   add<P, kernels::resume_scaling>(all, resume_scaling, walk<resume_scaling.walk>{});
   add<P, kernels::guard_value>(all, guard_value, walk<guard_value.walk>{});
