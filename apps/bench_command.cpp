@@ -13,10 +13,10 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/commands.hpp"
-#include "apps/write_file.hpp"
 #include "bench/bench.hpp"
 #include "bench/costs.hpp"
 #include "bench/start_up.hpp"
+#include "support/whole_file.hpp"
 
 namespace syclamp::program {
 namespace {
@@ -123,6 +123,8 @@ json run_costs(const options& asked, const engine& on, const bench::settings& wi
 
 void run(const options& asked) {
   if (asked.first_operation) return bench::first_operation();
+  for (const std::string& file : {asked.json_file, asked.csv_file})
+    if (!file.empty()) need_writable(file);
   let_openmp_threads_sleep();
   const auto start_up = bench::measure_start_up(std::filesystem::read_symlink("/proc/self/exe"));
   const engine on;
@@ -148,9 +150,9 @@ void run(const options& asked) {
   }
   const json costs = run_costs(asked, on, with, all_verified);
   if (!asked.json_file.empty())
-    write_file(asked.json_file,
-               json{{"context", context_of(on, start_up)}, {"results", results}, {"costs", costs}}.dump(2) + "\n");
-  if (!asked.csv_file.empty()) write_file(asked.csv_file, csv_of(results));
+    write_output(asked.json_file,
+                 json{{"context", context_of(on, start_up)}, {"results", results}, {"costs", costs}}.dump(2) + "\n");
+  if (!asked.csv_file.empty()) write_output(asked.csv_file, csv_of(results));
   if (!all_verified) throw std::runtime_error("an operation gave a wrong result");
 }
 

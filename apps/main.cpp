@@ -1,13 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// The syclamp program. Exit codes: 0 good, 1 failed, 2 usage, 130 interrupted.
-#include <cstdio>
+// The syclamp program. Exit codes: 0 good, 1 failed, 2 usage, 130 interrupted (SIGINT), 143 terminated (SIGTERM).
+#include <csignal>
 #include <exception>
 
 #include "apps/commands.hpp"
 #include "apps/interruption.hpp"
+#include "apps/standard_streams.hpp"
 #include "syclamp/syclamp.hpp"
 
+namespace {
+
+using syclamp::program::print_error;
+
+/// \return the exit code
+int run(CLI::App& program, int argc, char** argv) {
+  try {
+    program.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& asked) {
+    if (asked.get_exit_code() == 0) return program.exit(asked);  // --help, --version
+    print_error(std::string(asked.what()) + " (see syclamp --help)");
+    return 2;
+  } catch (const syclamp::program::interrupted& by) {
+    print_error(by.signal == SIGTERM ? "terminated" : "interrupted");
+    return 128 + by.signal;
+  } catch (const std::exception& failed) {
+    print_error(failed.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  syclamp::program::reserve_standard_streams();
   CLI::App program("Mixed-precision loss scaling for every device that SYCL reaches.", "syclamp");
   program.set_version_flag("--version", syclamp::version());
   program.require_subcommand(1);
@@ -17,18 +43,13 @@ int main(int argc, char** argv) {
   syclamp::program::add_exponents_command(program);
   syclamp::program::add_train_command(program);
   syclamp::program::add_bench_command(program);
+  const int code = run(program, argc, argv);
+  if (code != 0) return code;
   try {
-    program.parse(argc, argv);
+    syclamp::program::finish_output();
     return 0;
-  } catch (const CLI::ParseError& asked) {
-    if (asked.get_exit_code() == 0) return program.exit(asked);  // --help, --version
-    std::fprintf(stderr, "syclamp: %s (see syclamp --help)\n", asked.what());
-    return 2;
-  } catch (const syclamp::program::interrupted&) {
-    std::fprintf(stderr, "syclamp: interrupted\n");
-    return 130;
   } catch (const std::exception& failed) {
-    std::fprintf(stderr, "syclamp: %s\n", failed.what());
+    print_error(failed.what());
     return 1;
   }
 }

@@ -11,8 +11,10 @@
 #include "apps/interruption.hpp"
 #include "apps/progress_bar.hpp"
 #include "apps/report_page.hpp"
+#include "apps/standard_streams.hpp"
 #include "apps/train_options.hpp"
-#include "apps/write_file.hpp"
+#include "support/printable.hpp"
+#include "support/whole_file.hpp"
 #include "training/result_json.hpp"
 #include "training/result_table.hpp"
 
@@ -134,10 +136,13 @@ std::string text_of(const train_options& asked, const std::vector<task_result>& 
 
 void write_results(const train_options& asked, const std::vector<task_result>& results) {
   const fs::path file = asked.results_file();
-  if (!file.empty()) write_file(file, text_of(asked, results));
+  if (!file.empty()) {
+    std::fflush(stdout);  // in this order, if the file is standard output
+    write_output(file, text_of(asked, results));
+  }
   if (asked.report_folder.empty() || results.front().runs.empty()) return;
   make_report(file, asked.report_folder);
-  fmt::print("\nThe report is {}\n", (fs::path(asked.report_folder) / "index.html").string());
+  fmt::print("\nThe report is {}\n", printable((fs::path(asked.report_folder) / "index.html").string()));
 }
 
 /// Training has failed: keeps what it had shown until then.
@@ -147,7 +152,7 @@ void rescue_results(const train_options& asked, std::vector<task_result>& result
   try {
     write_results(asked, results);
   } catch (const std::exception& also_failed) {
-    fmt::print(stderr, "syclamp: {}\n", also_failed.what());
+    print_error(also_failed.what());
   }
 }
 
@@ -167,7 +172,7 @@ void run(const train_options& asked) {
     throw;
   }
   write_results(asked, results);
-  if (interruption::is_asked_for()) throw interrupted{};
+  if (interruption::is_asked_for()) throw interrupted{interruption::signal()};
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "json_reader.hpp"
+#include "support/json_reader.hpp"
 #include "optimizer_parts.hpp"
 
 namespace syclamp {

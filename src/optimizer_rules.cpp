@@ -11,6 +11,18 @@
 namespace syclamp {
 namespace {
 
+/// Whether the three numbers are of the same β, as far as rounding lets one know: of a small β its value says more, of
+/// one near 1 its complement.
+bool is_one_rate(const decay_rate& one) {
+  const double value = static_cast<double>(one.value), complement = static_cast<double>(one.complement),
+               logarithm = static_cast<double>(one.logarithm);
+  constexpr double rounding = 0x1p-22, log_of_smallest = -103.9;  // below that, β is 0 in FP32
+  if (!(std::abs(value + complement - 1.0) <= rounding)) return false;
+  if (value == 0.0) return logarithm <= log_of_smallest;
+  const auto is_near = [&](double expected) { return std::abs(logarithm - expected) <= rounding * std::abs(expected); };
+  return is_near(std::log(value)) || is_near(std::log1p(-complement));
+}
+
 /// Settings of one optimizer, by whose name errors are told.
 struct checker {
   std::string_view optimizer;
@@ -37,6 +49,11 @@ struct checker {
       throw invalid_argument(
           fmt::format("{}: {} is {}, 1 - {} is {} and its logarithm {}; give it a number from 0 to below 1", optimizer,
                       setting, one.value, setting, one.complement, one.logarithm));
+    if (!is_one_rate(one))
+      throw invalid_argument(
+          fmt::format("{}: {} is {}, but 1 - {} is {} and its logarithm {}, which belong to another number; make all "
+                      "three of the same one",
+                      optimizer, setting, one.value, setting, one.complement, one.logarithm));
   }
 
   void flag(const char* setting, std::uint32_t value) const {

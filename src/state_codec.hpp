@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "enum_names.hpp"
-#include "json_reader.hpp"
+#include "support/json_reader.hpp"
 #include "state_fields.hpp"
 #include "syclamp/error.hpp"
 
