@@ -147,7 +147,8 @@ void run(const options& asked) {
   try {
     policy = policy_of(asked.preset, asked.numbers);
     if (asked.ledger_file.empty())
-      steps = read_trace(asked.trace.starts_with('@') ? read_whole_file(asked.trace.substr(1), longest_trace) : asked.trace);
+      steps = read_trace(asked.trace.starts_with('@') ? read_whole_file(asked.trace.substr(1), longest_trace)
+                                                      : asked.trace);
   } catch (const invalid_argument& wrong) {
     throw CLI::ValidationError("simulate", wrong.what());
   }
@@ -184,11 +185,12 @@ void add_simulate_command(CLI::App& program) {
       ->type_name("NAME")
       ->capture_default_str();
   add_policy_options(*command, asked->numbers);
-  auto* trace =
-      command->add_option("--trace", asked->trace, "The steps: . clean, i Inf, n NaN; @FILE reads them from a file of up to 1 MiB");
-  auto* ledger = command->add_option("--ledger", asked->ledger_file,
-                                     "A recorded ledger (CSV or JSON lines, up to 256 MiB and 4194304 steps) instead: what would "
-                                     "the policy have done?");
+  auto* trace = command->add_option("--trace", asked->trace,
+                                    "The steps: . clean, i Inf, n NaN; @FILE reads them from a file of up to 1 MiB");
+  auto* ledger =
+      command->add_option("--ledger", asked->ledger_file,
+                          "A recorded ledger (CSV or JSON lines, up to 256 MiB and 4194304 steps) instead: what would "
+                          "the policy have done?");
   trace->excludes(ledger);
   auto* list = command->add_flag("--list", asked->lists_presets,
                                  "List the presets with their numbers instead, as Markdown, or JSON with --json");

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -24,16 +23,13 @@ void reserve_standard_streams() {
   }
 }
 
-void print_error(std::string_view message) {
-  std::fprintf(stderr, "syclamp: %s\n", printable(message).c_str());
-}
+void print_error(std::string_view message) { std::fprintf(stderr, "syclamp: %s\n", printable(message).c_str()); }
 
 void finish_output() {
   errno = 0;
-  std::cout.flush();
   const bool is_flushed = std::fflush(stdout) == 0;
   const int reason = errno;
-  if (is_flushed && std::ferror(stdout) == 0 && std::cout.good()) return;
+  if (is_flushed && std::ferror(stdout) == 0) return;
   throw std::runtime_error("cannot write to standard output: " +
                            std::generic_category().message(reason != 0 ? reason : EIO));
 }

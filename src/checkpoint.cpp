@@ -20,8 +20,8 @@
 #include "optimizer_state.hpp"
 #include "snapshot_check.hpp"
 #include "state_codec.hpp"
-#include "syclamp/error.hpp"
 #include "support/whole_file.hpp"
+#include "syclamp/error.hpp"
 
 namespace syclamp {
 namespace {
@@ -190,8 +190,7 @@ struct opened_checkpoint {
   }
 
   void check_sum() const {
-    if (!is_right_until(file.size() - sum_bytes))
-      refuse(itself, "is damaged: its checksum is wrong; use another copy");
+    if (!is_right_until(file.size() - sum_bytes)) refuse(itself, "is damaged: its checksum is wrong; use another copy");
   }
 
   file_reader file;

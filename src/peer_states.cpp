@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "support/json_reader.hpp"
 #include "scale_numbers.hpp"
 #include "snapshot_check.hpp"
+#include "support/json_reader.hpp"
 #include "syclamp/error.hpp"
 #include "syclamp/scaler_snapshot.hpp"
 
@@ -75,9 +75,7 @@ class peer_object {
 
   std::uint32_t counter(const char* key) const { return static_cast<std::uint32_t>(integer(key, 0, most_steps)); }
 
-  std::uint32_t setting(const char* key) const {
-    return static_cast<std::uint32_t>(integer(key, 1, largest_setting));
-  }
+  std::uint32_t setting(const char* key) const { return static_cast<std::uint32_t>(integer(key, 1, largest_setting)); }
 
   /// A scale: a number, or a tensor with one.
   double scale(const char* key) const {
@@ -285,7 +283,8 @@ json save_megatron(const peer& self, const scaler_snapshot& from) {
 void load_megatron(const peer& self, const peer_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
   const std::uint32_t most = to.policy.hysteresis;
-  const std::int64_t left = from.integer("hysteresis_tracker", std::numeric_limits<std::int32_t>::min(), largest_setting);
+  const std::int64_t left =
+      from.integer("hysteresis_tracker", std::numeric_limits<std::int32_t>::min(), largest_setting);
   if (left > most)
     from.refuse_value("hysteresis_tracker",
                       fmt::format("at most {}, the base's hysteresis; give a base with more", most));

@@ -12,13 +12,13 @@
 #include <fmt/format.h>
 
 #include "checksum.hpp"
-#include "support/json_reader.hpp"
 #include "little_endian.hpp"
 #include "scale_numbers.hpp"
 #include "snapshot_check.hpp"
 #include "state_codec.hpp"
-#include "syclamp/error.hpp"
+#include "support/json_reader.hpp"
 #include "support/whole_file.hpp"
+#include "syclamp/error.hpp"
 
 namespace syclamp {
 namespace {
@@ -91,7 +91,7 @@ void check_mean(float value, float least, float most, const std::string& path) {
 
 void check_means(const scale_state& state, const std::string& path) {
   constexpr float largest_log = 512, largest = std::numeric_limits<float>::max();  // log2 of FP32 numbers
-  constexpr float heaviest = 2048;                                                 // weights are 1 / (1 - 0.999) at most
+  constexpr float heaviest = 2048;  // weights are 1 / (1 - 0.999) at most
   check_mean(state.mean, -largest_log, largest_log, path + ".mean");
   check_mean(state.slow_mean, -largest_log, largest_log, path + ".slow_mean");
   check_mean(state.slow_variance, 0, largest_log * largest_log, path + ".slow_variance");
@@ -106,14 +106,11 @@ void check_means(const scale_state& state, const std::string& path) {
 void check_room(const scale_state& state, const std::string& path) {
   if (state.attempted > most_loaded_steps)
     refuse(path + ".attempted", state.attempted, fmt::format("at most {}", most_loaded_steps));
-  const std::pair<const char*, std::uint32_t> counters[] = {{"clean_steps", state.clean_steps},
-                                                            {"tolerated", state.tolerated},
-                                                            {"since_change", state.since_change},
-                                                            {"overflows", state.overflows},
-                                                            {"skips_in_a_row", state.skips_in_a_row},
-                                                            {"nan_skips_in_a_row", state.nan_skips_in_a_row},
-                                                            {"retries_in_a_row", state.retries_in_a_row},
-                                                            {"norms", state.norms}};
+  const std::pair<const char*, std::uint32_t> counters[] = {
+      {"clean_steps", state.clean_steps},           {"tolerated", state.tolerated},
+      {"since_change", state.since_change},         {"overflows", state.overflows},
+      {"skips_in_a_row", state.skips_in_a_row},     {"nan_skips_in_a_row", state.nan_skips_in_a_row},
+      {"retries_in_a_row", state.retries_in_a_row}, {"norms", state.norms}};
   for (const auto& [name, value] : counters)
     if (value > most_loaded_count)
       refuse(fmt::format("{}.{}", path, name), value, fmt::format("at most {}", most_loaded_count));
@@ -230,8 +227,7 @@ scaler_snapshot decode_document(std::string_view bytes, reader read) {
   snapshot.scales = std::move(scales);
   snapshot.ledger = std::move(ledger);
   check(snapshot);
-  for (std::size_t i = 0; i < snapshot.scales.size(); ++i)
-    check_room(snapshot.scales[i], fmt::format("scales[{}]", i));
+  for (std::size_t i = 0; i < snapshot.scales.size(); ++i) check_room(snapshot.scales[i], fmt::format("scales[{}]", i));
   return snapshot;
 }
 

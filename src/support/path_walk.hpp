@@ -33,8 +33,8 @@ descriptor open_folder(const std::filesystem::path& folder, path_trust trust, bo
 /// Where a path ends: a name in an open folder.
 struct path_end {
   descriptor folder;
-  std::string name;       ///< of no link, and perhaps of nothing yet
-  bool is_proc = false;   ///< the name is one of /proc, where links lead to open files
+  std::string name;      ///< of no link, and perhaps of nothing yet
+  bool is_proc = false;  ///< the name is one of /proc, where links lead to open files
 };
 
 /// Follows the links of a path, those of the user and of root.

@@ -16,7 +16,10 @@ std::uint32_t first_character(std::string_view text, std::size_t& length) {
   length = 1;
   const std::uint32_t lead = byte(0);
   if (lead < 0x80) return lead;
-  const std::size_t needed = lead >= 0xf0 && lead < 0xf5 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xc2 && lead < 0xe0 ? 2 : 0;
+  const std::size_t needed = lead >= 0xf0 && lead < 0xf5   ? 4
+                             : lead >= 0xe0 && lead < 0xf0 ? 3
+                             : lead >= 0xc2 && lead < 0xe0 ? 2
+                                                           : 0;
   if (needed == 0 || text.size() < needed) return no_character;
   std::uint32_t value = lead & (0xffu >> (needed + 1));
   for (std::size_t i = 1; i < needed; ++i) {

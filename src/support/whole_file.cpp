@@ -116,7 +116,8 @@ void write_output(const fs::path& file, std::string_view content) {
   struct stat status{};
   if (!find_status(end, status) || !is_stream(end, status)) return replace_file(file, content);
   auto stream = own_descriptor(end);
-  if (!stream) stream = open_at(end.folder.number(), end.name.c_str(), O_WRONLY | O_NOCTTY | (end.is_proc ? 0 : O_NOFOLLOW));
+  if (!stream)
+    stream = open_at(end.folder.number(), end.name.c_str(), O_WRONLY | O_NOCTTY | (end.is_proc ? 0 : O_NOFOLLOW));
   if (!stream->is_open() || ::fstat(stream->number(), &status) != 0) fail("write", file);
   if (!is_stream(end, status)) fail("write", file, "it has been replaced while it was opened");
   if (!write_all(stream->number(), content) || !stream->close()) fail("write", file);
@@ -129,9 +130,8 @@ void need_writable(const fs::path& file) {
   if (exists && S_ISDIR(status.st_mode)) fail("write", file, std::generic_category().message(EISDIR));
   const bool is_written_to = exists && is_stream(end, status);
   if (exists && !is_written_to && !S_ISREG(status.st_mode)) fail("write", file, no_file);
-  const bool is_allowed =
-      is_written_to ? ::faccessat(end.folder.number(), end.name.c_str(), W_OK, AT_EACCESS) == 0
-                    : ::faccessat(end.folder.number(), ".", W_OK | X_OK, AT_EACCESS) == 0;
+  const bool is_allowed = is_written_to ? ::faccessat(end.folder.number(), end.name.c_str(), W_OK, AT_EACCESS) == 0
+                                        : ::faccessat(end.folder.number(), ".", W_OK | X_OK, AT_EACCESS) == 0;
   if (!is_allowed) fail("write", file);
 }
 

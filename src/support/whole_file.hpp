@@ -17,8 +17,8 @@ std::string read_whole_file(const std::filesystem::path& file, std::size_t longe
 /// Puts a new file in the place of an old one, if there is one. At any moment, also when the machine loses power, the
 /// old or the new one is there, whole. Keeps the permissions of the old file.
 ///
-/// Links of the user and of root are followed: the file that they lead to is replaced. Links of other users are refused,
-/// wherever in the path they are: they could make the user replace a file of theirs.
+/// Links of the user and of root are followed: the file that they lead to is replaced. Links of other users are
+/// refused, wherever in the path they are: they could make the user replace a file of theirs.
 /// \throws error that names the file and the reason; the old file is as it was then
 void replace_file(const std::filesystem::path& file, std::string_view content);
 

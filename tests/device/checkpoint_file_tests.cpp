@@ -256,7 +256,8 @@ TEST_CASE("checkpoint: hyper-parameters that no settings would give are refused 
       {"/schedule/kind", 3, "schedule.kind is 3"},
       {"/applied", ~std::uint64_t{0}, "groups[0].applied is 18446744073709551615"},
       {"/applied", (std::uint64_t{1} << 53) + 1, "groups[0].applied is 9007199254740993"},
-      {"/applied", (std::uint64_t{1} << 52) + 1, "groups[0].applied is 4503599627370497"},  // could be saved, not for long
+      {"/applied", (std::uint64_t{1} << 52) + 1,
+       "groups[0].applied is 4503599627370497"},  // could be saved, not for long
   };
   const auto refusal_with = [](const std::string& file, const char* where, const ordered_json& value,
                                const syclamp::checkpoint_parts& parts) {

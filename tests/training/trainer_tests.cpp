@@ -51,7 +51,8 @@ std::string sum_of(const std::string& bytes) {
   return bytes_of(sum.value());
 }
 
-/// A checkpoint with other notes, and with lengths and checksums that belong to them: src/checkpoint.cpp has the format.
+/// A checkpoint with other notes, and with lengths and checksums that belong to them: src/checkpoint.cpp has the
+/// format.
 template <typename Change>
 std::string forged(const std::string& file, Change change) {
   constexpr std::size_t front = 28, lengths = 12;

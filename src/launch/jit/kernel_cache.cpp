@@ -58,9 +58,10 @@ void warn_once(const std::string& text) {
 }
 
 void warn_not_used(const fs::path& folder, std::string_view why) {
-  warn_once(fmt::format("the kernel cache {} is not used, so kernels are compiled again by each process: {}; set "
-                        "SYCLAMP_CACHE_DIR to a folder that only you can change, or SYCLAMP_CACHE=off",
-                        folder.string(), why));
+  warn_once(
+      fmt::format("the kernel cache {} is not used, so kernels are compiled again by each process: {}; set "
+                  "SYCLAMP_CACHE_DIR to a folder that only you can change, or SYCLAMP_CACHE=off",
+                  folder.string(), why));
 }
 
 /// The folder, if it is there and can be trusted.
@@ -154,7 +155,8 @@ void forget_oldest(int folder, const std::string& newest, std::uint64_t size) {
   std::vector<kept_file> files = files_in(folder);
   std::uint64_t sum = 0;
   for (const kept_file& file : files) sum += file.bytes;
-  std::ranges::sort(files, {}, [](const kept_file& file) { return std::pair(file.last_use.tv_sec, file.last_use.tv_nsec); });
+  std::ranges::sort(files, {},
+                    [](const kept_file& file) { return std::pair(file.last_use.tv_sec, file.last_use.tv_nsec); });
   for (const kept_file& file : files) {
     if (sum <= size) return;
     if (file.name != newest && ::unlinkat(folder, file.name.c_str(), 0) == 0) sum -= file.bytes;
