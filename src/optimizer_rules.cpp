@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -11,16 +12,20 @@
 namespace syclamp {
 namespace {
 
-/// Whether the three numbers are of the same β, as far as rounding lets one know: of a small β its value says more, of
-/// one near 1 its complement.
+/// Whether the three numbers are of the same β: each lies between what the neighbours of the others say.
 bool is_one_rate(const decay_rate& one) {
-  const double value = static_cast<double>(one.value), complement = static_cast<double>(one.complement),
-               logarithm = static_cast<double>(one.logarithm);
-  constexpr double rounding = 0x1p-22, log_of_smallest = -103.9;  // below that, β is 0 in FP32
-  if (!(std::abs(value + complement - 1.0) <= rounding)) return false;
-  if (value == 0.0) return logarithm <= log_of_smallest;
-  const auto is_near = [&](double expected) { return std::abs(logarithm - expected) <= rounding * std::abs(expected); };
-  return is_near(std::log(value)) || is_near(std::log1p(-complement));
+  constexpr double rounding = 0x1p-22;
+  constexpr float infinite = std::numeric_limits<float>::infinity();
+  const auto below = [](float x) { return static_cast<double>(std::nextafter(x, -infinite)); };
+  const auto above = [](float x) { return static_cast<double>(std::nextafter(x, infinite)); };
+  const auto log_or_least = [](double x) { return x > 0.0 ? std::log(x) : -HUGE_VAL; };
+  const auto log_of_rest = [](double x) { return x < 1.0 ? std::log1p(-x) : -HUGE_VAL; };
+  const double logarithm = static_cast<double>(one.logarithm),
+               slack = std::isfinite(logarithm) ? rounding * -logarithm : 0.0;
+  const double lowest = std::max(log_or_least(below(one.value)), log_of_rest(above(one.complement)));
+  const double highest = std::min(log_or_least(above(one.value)), log_of_rest(below(one.complement)));
+  return std::abs(static_cast<double>(one.value) + static_cast<double>(one.complement) - 1.0) <= rounding &&
+         logarithm >= lowest - slack && logarithm <= highest + slack;
 }
 
 /// Settings of one optimizer, by whose name errors are told.

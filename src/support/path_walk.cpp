@@ -134,8 +134,9 @@ path_end find_end(const fs::path& file) {
         return {walk.take(), std::move(name), is_proc};
       }
       if (walk.advance()) continue;
-      problem = errno == ENOENT ? fmt::format("there is no folder {}", (walk.place() / walk.next()).string())
-                                : std::generic_category().message(errno);
+      const int reason = errno;
+      problem = std::generic_category().message(reason);
+      if (reason == ENOENT) problem += fmt::format("; make the folder {}", (walk.place() / walk.next()).string());
       break;
     }
   } catch (const error& refused) {

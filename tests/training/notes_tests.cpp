@@ -140,7 +140,7 @@ TEST_CASE("notes of a long run are of bounded size, and count everything") {
       const double third = static_cast<double>(i) / 3;
       one->steps = far + i;
       one->losses.add({one->steps, third});
-      one->held_out.add({one->steps, third, third});
+      one->held_out.add({one->steps, third, 1 / (third + 1)});
       one->scales.add({one->steps, third});
       if (i % 3 != 0) one->skipped.add(one->steps);
     }
