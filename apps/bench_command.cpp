@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/commands.hpp"
+#include "apps/standard_streams.hpp"
 #include "bench/bench.hpp"
 #include "bench/costs.hpp"
 #include "bench/start_up.hpp"
@@ -114,7 +115,7 @@ json run_costs(const options& asked, const engine& on, const bench::settings& wi
     fmt::print("{:<18} {:>12.1f} {:>12.1f} {:>6.3f}{}\n", row.name, 1e6 * found->seconds,
                1e6 * found->reference_seconds, found->seconds / found->reference_seconds,
                found->verified ? "" : "  WRONG RESULT");
-    std::fflush(stdout);
+    flush_output();
     costs.push_back(json_of(row, *found));
     all_verified &= found->verified;
   }
@@ -143,7 +144,7 @@ void run(const options& asked) {
       fmt::print("{:<18} {:<9} {:>12} {:>8} {:>8.2f} {:>8.2f} {:>9.2f} {:>6.3f} {:>8}{}\n", row.op, row.grad_type,
                  row.elements, row.tensors, row.bytes_per_element, row.gbps, row.reference_gbps, row.ratio, row.kernels,
                  row.verified ? "" : "  WRONG RESULT");
-      std::fflush(stdout);
+      flush_output();
       results.push_back(json_of(row));
       all_verified &= row.verified;
     }

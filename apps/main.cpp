@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   syclamp::program::add_bench_command(program);
   try {
     const int code = run(program, argc, argv);
-    if (code == 0) syclamp::program::finish_output();
+    if (code == 0) syclamp::program::flush_output();
     return code;
   } catch (const std::exception& failed) {
     print_error(failed.what());

@@ -25,7 +25,7 @@ void reserve_standard_streams() {
 
 void print_error(std::string_view message) { std::fprintf(stderr, "syclamp: %s\n", printable(message).c_str()); }
 
-void finish_output() {
+void flush_output() {
   errno = 0;
   const bool is_flushed = std::fflush(stdout) == 0;
   const int reason = errno;

@@ -13,8 +13,8 @@ void reserve_standard_streams();
 /// A line on standard error that begins with the program's name. Nothing in it can command a terminal.
 void print_error(std::string_view message);
 
-/// Writes what is still held back.
+/// Writes what is still held back. Called before long work, so that output that cannot be written is told at once.
 /// \throws std::runtime_error if anything that was printed could not be written
-void finish_output();
+void flush_output();
 
 }  // namespace syclamp::program

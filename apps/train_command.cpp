@@ -120,7 +120,7 @@ void train_all(const engine& on, const std::vector<task>& tasks, const train_opt
     train_task(on, what, asked, results.emplace_back(begin_of(on, what, asked)));
     if (results.back().runs.empty() && results.size() > 1) return results.pop_back();
     fmt::print("\n{}", training::table_of(results.back()));
-    std::fflush(stdout);
+    flush_output();
   }
 }
 
@@ -163,7 +163,7 @@ void run(const train_options& asked) {
   for (const std::string& name : asked.tasks) tasks.push_back(task_named(name, asked));
   const engine on = training::timed_engine();
   fmt::print("{}, profile {}\n", on.queue().get_device().get_info<sycl::info::device::name>(), on.profile_name());
-  std::fflush(stdout);
+  flush_output();
   std::vector<task_result> results;
   try {
     train_all(on, tasks, asked, results);
