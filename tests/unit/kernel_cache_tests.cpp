@@ -373,6 +373,6 @@ TEST_CASE("the environment says where the cache is") {
   // The home that the system knows, for daemons and jobs without HOME.
   unsetenv("HOME");
   const passwd* user = getpwuid(geteuid());
-  REQUIRE(user != nullptr);
-  CHECK(kernel_cache::default_folder() == fs::path(user->pw_dir) / ".cache" / "syclamp");
+  const bool has_home = user != nullptr && fs::is_directory(user->pw_dir);
+  CHECK(kernel_cache::default_folder() == (has_home ? fs::path(user->pw_dir) / ".cache" / "syclamp" : fs::path()));
 }
