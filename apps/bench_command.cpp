@@ -13,10 +13,11 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/commands.hpp"
-#include "apps/write_file.hpp"
+#include "apps/standard_streams.hpp"
 #include "bench/bench.hpp"
 #include "bench/costs.hpp"
 #include "bench/start_up.hpp"
+#include "support/whole_file.hpp"
 
 namespace syclamp::program {
 namespace {
@@ -114,7 +115,7 @@ json run_costs(const options& asked, const engine& on, const bench::settings& wi
     fmt::print("{:<18} {:>12.1f} {:>12.1f} {:>6.3f}{}\n", row.name, 1e6 * found->seconds,
                1e6 * found->reference_seconds, found->seconds / found->reference_seconds,
                found->verified ? "" : "  WRONG RESULT");
-    std::fflush(stdout);
+    flush_output();
     costs.push_back(json_of(row, *found));
     all_verified &= found->verified;
   }
@@ -123,6 +124,8 @@ json run_costs(const options& asked, const engine& on, const bench::settings& wi
 
 void run(const options& asked) {
   if (asked.first_operation) return bench::first_operation();
+  for (const std::string& file : {asked.json_file, asked.csv_file})
+    if (!file.empty()) need_writable(file);
   let_openmp_threads_sleep();
   const auto start_up = bench::measure_start_up(std::filesystem::read_symlink("/proc/self/exe"));
   const engine on;
@@ -141,16 +144,16 @@ void run(const options& asked) {
       fmt::print("{:<18} {:<9} {:>12} {:>8} {:>8.2f} {:>8.2f} {:>9.2f} {:>6.3f} {:>8}{}\n", row.op, row.grad_type,
                  row.elements, row.tensors, row.bytes_per_element, row.gbps, row.reference_gbps, row.ratio, row.kernels,
                  row.verified ? "" : "  WRONG RESULT");
-      std::fflush(stdout);
+      flush_output();
       results.push_back(json_of(row));
       all_verified &= row.verified;
     }
   }
   const json costs = run_costs(asked, on, with, all_verified);
   if (!asked.json_file.empty())
-    write_file(asked.json_file,
-               json{{"context", context_of(on, start_up)}, {"results", results}, {"costs", costs}}.dump(2) + "\n");
-  if (!asked.csv_file.empty()) write_file(asked.csv_file, csv_of(results));
+    write_output(asked.json_file,
+                 json{{"context", context_of(on, start_up)}, {"results", results}, {"costs", costs}}.dump(2) + "\n");
+  if (!asked.csv_file.empty()) write_output(asked.csv_file, csv_of(results));
   if (!all_verified) throw std::runtime_error("an operation gave a wrong result");
 }
 

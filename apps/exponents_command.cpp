@@ -15,7 +15,8 @@
 
 #include "apps/commands.hpp"
 #include "apps/exponents.hpp"
-#include "apps/write_file.hpp"
+#include "support/printable.hpp"
+#include "support/whole_file.hpp"
 #include "syclamp/syclamp.hpp"
 
 namespace syclamp::program {
@@ -145,7 +146,7 @@ class workspace {
 
 exponent_report count(const options& asked) {
   const bool is_sample = asked.file.empty();
-  exponent_report report{.source = is_sample ? "a made-up sample" : asked.file, .type = name_of(asked.type)};
+  exponent_report report{.source = is_sample ? "a made-up sample" : printable(asked.file), .type = name_of(asked.type)};
   report.fates.push_back({.scale = 1.0f});
   if (asked.scale != 1.0f) report.fates.push_back({.scale = asked.scale});
   const engine on;
@@ -199,10 +200,12 @@ json json_of(const exponent_report& report, const options& asked) {
 void run(const options& asked) {
   if (!(asked.scale >= 0x1p-126f && std::isfinite(asked.scale)))  // a NaN is not, either
     throw CLI::ValidationError("--scale", "a scale lies between 2^-126 and the largest FP32, 3.4028235e38");
+  if (!asked.svg_file.empty()) need_writable(asked.svg_file);
   const exponent_report report = count(asked);
-  if (!asked.svg_file.empty()) write_file(asked.svg_file, svg_of(report));
+  if (!asked.svg_file.empty()) write_output(asked.svg_file, svg_of(report));
   if (asked.as_json) {
-    fmt::print("{}\n", json_of(report, asked).dump(2));
+    // Names of files may be any bytes; those that are no UTF-8 cannot be in JSON.
+    fmt::print("{}\n", json_of(report, asked).dump(2, ' ', false, json::error_handler_t::replace));
   } else {
     fmt::print("{}", text_of(report));
   }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/commands.hpp"
+#include "support/printable.hpp"
 #include "syclamp/syclamp.hpp"
 
 namespace syclamp::program {
@@ -44,7 +45,7 @@ void print_json(const system_report& report) {
       {"cache", {{"folder", report.cache}, {"files", report.cache_files}, {"bytes", report.cache_bytes}}},
       {"devices", devices},
       {"advice", report.advice}};
-  fmt::print("{}\n", all.dump(2));
+  fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print_text(const system_report& report) {
@@ -53,7 +54,7 @@ void print_text(const system_report& report) {
   if (report.cache.empty()) {
     fmt::print("  cache        none\n");
   } else {
-    fmt::print("  cache        {} ({} files, {:.1f} KiB)\n", report.cache, report.cache_files,
+    fmt::print("  cache        {} ({} files, {:.1f} KiB)\n", printable(report.cache), report.cache_files,
                static_cast<double>(report.cache_bytes) / 1024.0);
   }
   for (const auto& device : report.devices) {
@@ -72,7 +73,7 @@ void print_text(const system_report& report) {
     for (const auto& path : device.gemm_paths)
       fmt::print("  {:<12} {:<13}{}{}\n", &path == device.gemm_paths.data() ? "matrices" : "", path.name,
                  path.usable ? "" : "no: ", path.note);
-    if (!device.problem.empty()) fmt::print("  NOT USABLE   {}\n", device.problem);
+    if (!device.problem.empty()) fmt::print("  NOT USABLE   {}\n", printable(device.problem));
   }
   for (const auto& line : report.advice) fmt::print("\nNote: {}.\n", line);
 }
@@ -86,8 +87,9 @@ void add_info_command(CLI::App& program) {
   command->add_flag("--json", *as_json, "Print JSON instead of text");
   command->footer(
       "SYCLAMP_PROFILE=NAME forces a tuning profile, SYCLAMP_GEMM=NAME a way to multiply matrices;\n"
-      "SYCLAMP_CACHE=off or SYCLAMP_CACHE_DIR=FOLDER say where compiled\n"
-      "kernels are kept; ONEAPI_DEVICE_SELECTOR limits the devices that SYCL shows.");
+      "ONEAPI_DEVICE_SELECTOR limits the devices that SYCL shows.\n"
+      "SYCLAMP_CACHE=off or SYCLAMP_CACHE_DIR=FOLDER say where compiled kernels are kept,\n"
+      "SYCLAMP_CACHE_SIZE=MIB how large that may be (1024; 0 is no limit).");
   command->callback([as_json] {
     const system_report report = describe_system();
     *as_json ? print_json(report) : print_text(report);

@@ -6,24 +6,35 @@
 namespace syclamp::program {
 namespace {
 
-std::atomic<bool> was_asked_for = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a handler of signals may not wait");
+std::atomic<int> first_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free, "a handler of signals may not wait");
+
+void note(int signal) {
+  int none = 0;
+  first_signal.compare_exchange_strong(none, signal);
+}
 
 }  // namespace
 
 interruption::interruption() {
-  was_asked_for = false;
-  sigaction(SIGINT, nullptr, &before_);
-  if (before_.sa_handler == SIG_IGN) return;  // whoever started the program does not want it to be interrupted
+  first_signal = 0;
   struct sigaction noted = {};
-  noted.sa_handler = [](int) { was_asked_for = true; };
+  noted.sa_handler = note;
   noted.sa_flags = static_cast<int>(SA_RESETHAND);
   sigemptyset(&noted.sa_mask);
-  sigaction(SIGINT, &noted, nullptr);
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    sigaction(signals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_IGN) continue;  // whoever started the program does not want it to be interrupted
+    sigaction(signals[i], &noted, nullptr);
+  }
 }
 
-interruption::~interruption() { sigaction(SIGINT, &before_, nullptr); }
+interruption::~interruption() {
+  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &before_[i], nullptr);
+}
 
-bool interruption::is_asked_for() { return was_asked_for; }
+bool interruption::is_asked_for() { return first_signal != 0; }
+
+int interruption::signal() { return first_signal; }
 
 }  // namespace syclamp::program

@@ -2,9 +2,6 @@
 // syclamp simulate: what a policy makes of a sequence of clean and overflowing steps, or of a recorded run.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
@@ -14,6 +11,7 @@
 #include "apps/commands.hpp"
 #include "apps/policy_options.hpp"
 #include "apps/preset_table.hpp"
+#include "support/whole_file.hpp"
 #include "syclamp/syclamp.hpp"
 
 namespace syclamp::program {
@@ -28,11 +26,8 @@ struct options {
   bool on_host = false, as_json = false, lists_presets = false;
 };
 
-std::string read_file(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  if (!file) throw std::runtime_error(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+// What is read costs memory many times its size.
+constexpr std::size_t longest_trace = std::size_t{1} << 20, longest_ledger = std::size_t{256} << 20;
 
 std::vector<simulated_result> on_host(const scaling_policy& policy, const std::vector<simulated_step>& steps) {
   scaler_snapshot scaler = scaler_snapshot::fresh(policy);
@@ -122,7 +117,7 @@ void print_table(const std::vector<simulated_result>& results) {
 void replay_ledger(const options& asked, const scaling_policy& policy) {
   std::vector<ledger_entry> ledger;
   try {
-    ledger = read_ledger(read_file(asked.ledger_file));
+    ledger = read_ledger(read_whole_file(asked.ledger_file, longest_ledger));
   } catch (const invalid_argument& wrong) {
     throw std::runtime_error(fmt::format("{}: {}", asked.ledger_file, wrong.what()));
   }
@@ -152,7 +147,8 @@ void run(const options& asked) {
   try {
     policy = policy_of(asked.preset, asked.numbers);
     if (asked.ledger_file.empty())
-      steps = read_trace(asked.trace.starts_with('@') ? read_file(asked.trace.substr(1)) : asked.trace);
+      steps = read_trace(asked.trace.starts_with('@') ? read_whole_file(asked.trace.substr(1), longest_trace)
+                                                      : asked.trace);
   } catch (const invalid_argument& wrong) {
     throw CLI::ValidationError("simulate", wrong.what());
   }
@@ -189,10 +185,12 @@ void add_simulate_command(CLI::App& program) {
       ->type_name("NAME")
       ->capture_default_str();
   add_policy_options(*command, asked->numbers);
-  auto* trace =
-      command->add_option("--trace", asked->trace, "The steps: . clean, i Inf, n NaN; @FILE reads them from a file");
-  auto* ledger = command->add_option("--ledger", asked->ledger_file,
-                                     "A recorded ledger (CSV or JSON lines) instead: what would the policy have done?");
+  auto* trace = command->add_option("--trace", asked->trace,
+                                    "The steps: . clean, i Inf, n NaN; @FILE reads them from a file of up to 1 MiB");
+  auto* ledger =
+      command->add_option("--ledger", asked->ledger_file,
+                          "A recorded ledger (CSV or JSON lines, up to 256 MiB and 4194304 steps) instead: what would "
+                          "the policy have done?");
   trace->excludes(ledger);
   auto* list = command->add_flag("--list", asked->lists_presets,
                                  "List the presets with their numbers instead, as Markdown, or JSON with --json");

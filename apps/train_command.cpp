@@ -11,8 +11,10 @@
 #include "apps/interruption.hpp"
 #include "apps/progress_bar.hpp"
 #include "apps/report_page.hpp"
+#include "apps/standard_streams.hpp"
 #include "apps/train_options.hpp"
-#include "apps/write_file.hpp"
+#include "support/printable.hpp"
+#include "support/whole_file.hpp"
 #include "training/result_json.hpp"
 #include "training/result_table.hpp"
 
@@ -118,7 +120,7 @@ void train_all(const engine& on, const std::vector<task>& tasks, const train_opt
     train_task(on, what, asked, results.emplace_back(begin_of(on, what, asked)));
     if (results.back().runs.empty() && results.size() > 1) return results.pop_back();
     fmt::print("\n{}", training::table_of(results.back()));
-    std::fflush(stdout);
+    flush_output();
   }
 }
 
@@ -134,10 +136,13 @@ std::string text_of(const train_options& asked, const std::vector<task_result>& 
 
 void write_results(const train_options& asked, const std::vector<task_result>& results) {
   const fs::path file = asked.results_file();
-  if (!file.empty()) write_file(file, text_of(asked, results));
+  if (!file.empty()) {
+    std::fflush(stdout);  // in this order, if the file is standard output
+    write_output(file, text_of(asked, results));
+  }
   if (asked.report_folder.empty() || results.front().runs.empty()) return;
   make_report(file, asked.report_folder);
-  fmt::print("\nThe report is {}\n", (fs::path(asked.report_folder) / "index.html").string());
+  fmt::print("\nThe report is {}\n", printable((fs::path(asked.report_folder) / "index.html").string()));
 }
 
 /// Training has failed: keeps what it had shown until then.
@@ -147,7 +152,7 @@ void rescue_results(const train_options& asked, std::vector<task_result>& result
   try {
     write_results(asked, results);
   } catch (const std::exception& also_failed) {
-    fmt::print(stderr, "syclamp: {}\n", also_failed.what());
+    print_error(also_failed.what());
   }
 }
 
@@ -158,7 +163,7 @@ void run(const train_options& asked) {
   for (const std::string& name : asked.tasks) tasks.push_back(task_named(name, asked));
   const engine on = training::timed_engine();
   fmt::print("{}, profile {}\n", on.queue().get_device().get_info<sycl::info::device::name>(), on.profile_name());
-  std::fflush(stdout);
+  flush_output();
   std::vector<task_result> results;
   try {
     train_all(on, tasks, asked, results);
@@ -167,7 +172,7 @@ void run(const train_options& asked) {
     throw;
   }
   write_results(asked, results);
-  if (interruption::is_asked_for()) throw interrupted{};
+  if (interruption::is_asked_for()) throw interrupted{interruption::signal()};
 }
 
 }  // namespace

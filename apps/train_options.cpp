@@ -102,7 +102,8 @@ other numbers are of all steps.
 
 The page of --report is made by the Python of ./run setup, or by $SYCLAMP_PYTHON, with what setup/report.lock lists.
 
-Ctrl-C ends training with what there is, and exit code 130.
+Ctrl-C and SIGTERM end training with what there is: results and the checkpoint are written. Exit code 130 or 143.
+--json, --report and --checkpoint replace files at once. They follow links of yours and of root, but of nobody else.
 
 Examples:
   syclamp train --compare                                   why loss scaling is needed
@@ -197,7 +198,7 @@ void add_train_options(CLI::App& command, train_options& into) {
   command.add_option("--report", into.report_folder, "Make a page of it: FOLDER/index.html")->type_name("FOLDER");
   auto* checkpoint =
       command.add_option("--checkpoint", into.checkpoint_file,
-                         fmt::format("Save the run to this new file, every {} s, at its end and on Ctrl-C",
+                         fmt::format("Save the run to this new file, every {} s, at its end, on Ctrl-C and on SIGTERM",
                                      time_between_checkpoints.count()));
   checkpoint->excludes(compares)->type_name("FILE");
   command.add_flag("--resume", into.resumes, "Go on with the run of --checkpoint; --epochs counts from its beginning")

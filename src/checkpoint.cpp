@@ -20,8 +20,8 @@
 #include "optimizer_state.hpp"
 #include "snapshot_check.hpp"
 #include "state_codec.hpp"
+#include "support/whole_file.hpp"
 #include "syclamp/error.hpp"
-#include "whole_file.hpp"
 
 namespace syclamp {
 namespace {
@@ -173,12 +173,12 @@ struct opened_checkpoint {
       refuse(itself, fmt::format("should have a head of {} bytes, which is too long: it is damaged; use another copy",
                                  head_bytes));
     payload_begin = front.size() + head_bytes + sum_bytes;
-    std::string bytes(payload_begin, '\0');
-    file.read(0, bytes.data(), bytes.size());
-    const std::string_view checked(bytes.data(), bytes.size() - sum_bytes);
-    if (integer_at<std::uint64_t>(bytes.data() + checked.size()) != sum_of(checked))
+    // In blocks: a file that is wrong is refused before its head takes memory.
+    if (!is_right_until(payload_begin - sum_bytes))
       refuse(itself, "is damaged: the checksum of its head is wrong; use another copy");
-    content = decode_head(checked.substr(front.size()));
+    std::string bytes(head_bytes, '\0');
+    file.read(front.size(), bytes.data(), bytes.size());
+    content = decode_head(bytes);
   }
 
   /// How long it is follows from what is loaded from it, too.
@@ -190,21 +190,26 @@ struct opened_checkpoint {
   }
 
   void check_sum() const {
-    constexpr std::size_t block = std::size_t{4} << 20;
-    std::string bytes(std::min<std::uint64_t>(block, file.size()), '\0');
-    block_checksum sum;
-    const std::uint64_t end = file.size() - sum_bytes;
-    for (std::uint64_t at = 0; at < end; at += bytes.size()) {
-      const std::size_t part = std::min<std::uint64_t>(bytes.size(), end - at);
-      file.read(at, bytes.data(), part);
-      sum.add(bytes.data(), part);
-    }
-    if (sum_at(file, end) != sum.value()) refuse(itself, "is damaged: its checksum is wrong; use another copy");
+    if (!is_right_until(file.size() - sum_bytes)) refuse(itself, "is damaged: its checksum is wrong; use another copy");
   }
 
   file_reader file;
   head content;
   std::uint64_t payload_begin = 0;
+
+ private:
+  /// Whether all that stands before `end` has the checksum that stands there.
+  bool is_right_until(std::uint64_t end) const {
+    constexpr std::size_t block = std::size_t{4} << 20;
+    std::string bytes(std::min<std::uint64_t>(block, end), '\0');
+    block_checksum sum;
+    for (std::uint64_t at = 0; at < end; at += bytes.size()) {
+      const std::size_t part = std::min<std::uint64_t>(bytes.size(), end - at);
+      file.read(at, bytes.data(), part);
+      sum.add(bytes.data(), part);
+    }
+    return sum_at(file, end) == sum.value();
+  }
 };
 
 /// What is loaded is read a second time, so it is checked a second time: somebody may have written to the file.

@@ -12,10 +12,10 @@
 #include <type_traits>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "enum_names.hpp"
 #include "state_fields.hpp"
+#include "support/json_reader.hpp"
 #include "syclamp/error.hpp"
 
 namespace syclamp {
@@ -56,7 +56,7 @@ std::string quoted_for_csv(const std::string& text) {
 
 /// Bytes that are no UTF-8 cannot be in JSON; others take their place.
 std::string quoted_for_json(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::string csv_line(const ledger_entry& entry) {
@@ -118,14 +118,6 @@ std::size_t place_of(std::string_view column) {
   throw invalid_argument(fmt::format("ledger, line {}: {}", line, why));
 }
 
-/// Texts of others in messages: short, and without anything that a terminal would obey.
-std::string shown(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  std::string safe =
-      nlohmann::json(text.substr(0, longest)).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  return text.size() > longest ? safe + "…" : safe;
-}
-
 [[noreturn]] void refuse_value(std::size_t line, const char* column, const cell& it, std::string_view must) {
   const std::string value = it.kind == cell::unusable ? "neither a number nor a text"
                             : it.is_empty()           ? "empty"
@@ -135,6 +127,12 @@ std::string shown(std::string_view text) {
 
 [[noreturn]] void refuse_missing(std::size_t line, const char* column) {
   refuse(line, fmt::format("there is no {}; without it, this is not a ledger of syclamp", column));
+}
+
+/// A file may be of any length; what is kept of it is limited.
+void need_room(const std::vector<ledger_entry>& entries, std::size_t line, std::size_t most_steps) {
+  if (entries.size() >= most_steps)
+    refuse(line, fmt::format("a ledger may have {} steps, but this one has more; cut it into parts", most_steps));
 }
 
 template <typename Number>
@@ -260,7 +258,7 @@ std::vector<std::size_t> places_of(const std::vector<std::string>& columns, std:
   return places;
 }
 
-std::vector<ledger_entry> read_csv(std::string_view text) {
+std::vector<ledger_entry> read_csv(std::string_view text, std::size_t most_steps) {
   csv_reader reader(text);
   std::vector<std::string> row;
   std::vector<ledger_entry> entries;
@@ -270,6 +268,7 @@ std::vector<ledger_entry> read_csv(std::string_view text) {
     if (row.size() != places.size())
       refuse(reader.line(), fmt::format("{} columns, but the first line names {}: was the file cut short?", row.size(),
                                         places.size()));
+    need_room(entries, reader.line(), most_steps);
     cells all;
     for (std::size_t i = 0; i < row.size(); ++i)
       if (places[i] != no_place) all[places[i]] = {cell::plain, std::move(row[i])};
@@ -280,59 +279,26 @@ std::vector<ledger_entry> read_csv(std::string_view text) {
 
 // --- Reading JSON ----------------------------------------------------------------------------------------------------
 
-/// Takes the cells of one object from the parser's events. Numbers stay as they were written, so that an FP32 is
-/// rounded once.
-class cell_collector {
- public:
-  explicit cell_collector(std::size_t line) : line_(line) {}
-
-  const cells& collected() const { return cells_; }
-
-  bool null() { return put(cell::null, ""); }
-  bool boolean(bool) { return put(cell::unusable, ""); }
-  bool number_integer(std::int64_t value) { return put(cell::number, std::to_string(value)); }
-  bool number_unsigned(std::uint64_t value) { return put(cell::number, std::to_string(value)); }
-  bool number_float(double, const std::string& written) { return put(cell::number, written); }
-  bool string(std::string& value) { return put(cell::text, std::move(value)); }
-  bool binary(nlohmann::json::binary_t&) { return put(cell::unusable, ""); }
-  bool start_object(std::size_t) { return open(); }
-  bool end_object() { return close(); }
-  bool start_array(std::size_t) { return open(); }
-  bool end_array() { return close(); }
-
-  bool key(std::string& name) {
-    if (depth_ != 1) return true;
-    place_ = place_of(name);
-    if (place_ != no_place && cells_[place_].kind != cell::absent) refuse(line_, name + " is there twice");
-    return true;
+cell::kind_type kind_of(member_kind kind) {
+  switch (kind) {
+    case member_kind::null: return cell::null;
+    case member_kind::number: return cell::number;
+    case member_kind::text: return cell::text;
+    default: return cell::unusable;
   }
+}
 
-  bool parse_error(std::size_t, const std::string& token, const nlohmann::detail::exception&) {
-    refuse(line_, "not an object of JSON: it cannot be read at " + shown(token));
-  }
-
- private:
-  bool put(cell::kind_type kind, std::string value) {
-    if (depth_ == 1 && place_ != no_place) cells_[place_] = {kind, std::move(value)};
-    return true;
-  }
-
-  bool open() {
-    put(cell::unusable, "");
-    ++depth_;
-    return true;
-  }
-
-  bool close() {
-    --depth_;
-    return true;
-  }
-
-  std::size_t line_;
-  std::size_t depth_ = 0;
-  std::size_t place_ = no_place;
-  cells cells_;
-};
+cells cells_of(std::string_view object, std::size_t line) {
+  cells all;
+  read_members(object, fmt::format("ledger, line {}", line),
+               [&](const std::string& key, member_kind kind, std::string value) {
+                 const std::size_t place = place_of(key);
+                 if (place == no_place) return;
+                 if (all[place].kind != cell::absent) refuse(line, key + " is there twice");
+                 all[place] = {kind_of(kind), std::move(value)};
+               });
+  return all;
+}
 
 /// Finds the objects of JSON lines or of an array, and the lines where they begin.
 class object_finder {
@@ -409,13 +375,12 @@ class object_finder {
   bool is_array_ = false, is_first_ = true;
 };
 
-std::vector<ledger_entry> read_objects(std::string_view text) {
+std::vector<ledger_entry> read_objects(std::string_view text, std::size_t most_steps) {
   std::vector<ledger_entry> entries;
   object_finder finder(text);
   for (std::string_view object; finder.next(object);) {
-    cell_collector collector(finder.line());
-    nlohmann::json::sax_parse(object, &collector);
-    entries.push_back(entry_of(collector.collected(), finder.line()));
+    need_room(entries, finder.line(), most_steps);
+    entries.push_back(entry_of(cells_of(object, finder.line()), finder.line()));
   }
   return entries;
 }
@@ -433,12 +398,12 @@ void write(std::ostream& to, const ledger_entry& entry, ledger_format format) {
   to << (format == ledger_format::csv ? csv_line(entry) : json_line(entry));
 }
 
-std::vector<ledger_entry> read_ledger(std::string_view text) {
+std::vector<ledger_entry> read_ledger(std::string_view text, std::size_t most_steps) {
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // spreadsheets write one
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == text.npos) return {};
-  return text[first] == '{' || text[first] == '[' ? read_objects(text) : read_csv(text);
+  return text[first] == '{' || text[first] == '[' ? read_objects(text, most_steps) : read_csv(text, most_steps);
 }
 
 }  // namespace syclamp

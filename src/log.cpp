@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "support/printable.hpp"
 #include "warn.hpp"
 
 namespace syclamp {
@@ -13,7 +14,7 @@ namespace {
 struct current_handler {
   std::mutex mutex;
   warning_handler handler = [](std::string_view line) {
-    std::fprintf(stderr, "syclamp: warning: %.*s\n", static_cast<int>(line.size()), line.data());
+    std::fprintf(stderr, "syclamp: warning: %s\n", printable(line).c_str());
   };
 };
 

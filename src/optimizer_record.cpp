@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "snapshot_check.hpp"
 #include "state_codec.hpp"
+#include "support/printable.hpp"
 #include "syclamp/error.hpp"
 
 namespace syclamp {
@@ -44,11 +46,12 @@ namespace {
 using kernels::weight_storage;
 using state_codec::refuse;
 
-/// A step each microsecond would take three centuries. Counts near 2^64 would begin anew.
-constexpr std::uint64_t most_steps = std::uint64_t{1} << 53;
+/// A step each microsecond would take three centuries. Counts near 2^64 would begin anew. Files may have come half as
+/// far, so that what is loaded can be saved again.
+constexpr std::uint64_t most_steps = 2 * most_loaded_steps;
 
 /// What is saved can be loaded, and what is loaded can be used.
-void check_group(const std::string& kind, const group_record& group, const std::string& path) {
+void check_group(const std::string& kind, const group_record& group, std::uint64_t most, const std::string& path) {
   std::string part = ".hyper";
   try {
     check(kind, group.hyper);
@@ -57,7 +60,7 @@ void check_group(const std::string& kind, const group_record& group, const std::
   } catch (const invalid_argument& wrong) {
     refuse(path + part, fmt::format("cannot be used: {}", wrong.what()));
   }
-  if (group.applied > most_steps) refuse(path + ".applied", group.applied, fmt::format("at most {}", most_steps));
+  if (group.applied > most) refuse(path + ".applied", group.applied, fmt::format("at most {}", most));
 }
 
 }  // namespace
@@ -86,7 +89,8 @@ optimizer_record record_of(const optimizer_parts& of) {
   record.seed = memory.seed;
   for (const kernels::parameter_group& group : groups) {
     record.groups.push_back({group.hyper, group.schedule, group.applied, 0, {}});
-    check_group(record.kind, record.groups.back(), fmt::format("group {} of an optimizer", record.groups.size() - 1));
+    check_group(record.kind, record.groups.back(), most_steps,
+                fmt::format("group {} of an optimizer", record.groups.size() - 1));
   }
   for (std::size_t i = 0; i < of.parameters.size(); ++i) {
     group_record& group = record.groups[of.parameters[i].group];
@@ -110,14 +114,14 @@ optimizer_record decode_optimizer(const json& from, const std::string& path) {
   optimizer_record record;
   state_codec::decode_fields(from, record, path);
   for (std::size_t i = 0; i < record.groups.size(); ++i)
-    check_group(record.kind, record.groups[i], fmt::format("{}.groups[{}]", path, i));
+    check_group(record.kind, record.groups[i], most_loaded_steps, fmt::format("{}.groups[{}]", path, i));
   return record;
 }
 
 void check_fits(const optimizer_record& saved, const optimizer_record& here, const std::string& path) {
   if (saved.kind != here.kind || saved.kernel != here.kernel || saved.states != here.states)
     refuse(path, fmt::format("was saved by {} ({}), but is loaded into {} ({}); make it with the same settings",
-                             saved.kind, saved.kernel, here.kind, here.kernel));
+                             saved.kind, printable(saved.kernel), here.kind, here.kernel));
   if (saved.moments != here.moments && here.moments != element_type::float32)
     refuse(path, fmt::format("has moments in {}, which would be rounded to {}; make the optimizer with "
                              "storage_options::moments = {}",

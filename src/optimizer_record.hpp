@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "json_reader.hpp"
 #include "optimizer_parts.hpp"
+#include "support/json_reader.hpp"
 
 namespace syclamp {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,22 @@
 
 namespace syclamp {
 namespace {
+
+/// Whether the three numbers are of the same β: each lies between what the neighbours of the others say.
+bool is_one_rate(const decay_rate& one) {
+  constexpr double rounding = 0x1p-22;
+  constexpr float infinite = std::numeric_limits<float>::infinity();
+  const auto below = [](float x) { return static_cast<double>(std::nextafter(x, -infinite)); };
+  const auto above = [](float x) { return static_cast<double>(std::nextafter(x, infinite)); };
+  const auto log_or_least = [](double x) { return x > 0.0 ? std::log(x) : -HUGE_VAL; };
+  const auto log_of_rest = [](double x) { return x < 1.0 ? std::log1p(-x) : -HUGE_VAL; };
+  const double logarithm = static_cast<double>(one.logarithm),
+               slack = std::isfinite(logarithm) ? rounding * -logarithm : 0.0;
+  const double lowest = std::max(log_or_least(below(one.value)), log_of_rest(above(one.complement)));
+  const double highest = std::min(log_or_least(above(one.value)), log_of_rest(below(one.complement)));
+  return std::abs(static_cast<double>(one.value) + static_cast<double>(one.complement) - 1.0) <= rounding &&
+         logarithm >= lowest - slack && logarithm <= highest + slack;
+}
 
 /// Settings of one optimizer, by whose name errors are told.
 struct checker {
@@ -37,6 +54,11 @@ struct checker {
       throw invalid_argument(
           fmt::format("{}: {} is {}, 1 - {} is {} and its logarithm {}; give it a number from 0 to below 1", optimizer,
                       setting, one.value, setting, one.complement, one.logarithm));
+    if (!is_one_rate(one))
+      throw invalid_argument(
+          fmt::format("{}: {} is {}, but 1 - {} is {} and its logarithm {}, which belong to another number; make all "
+                      "three of the same one",
+                      optimizer, setting, one.value, setting, one.complement, one.logarithm));
   }
 
   void flag(const char* setting, std::uint32_t value) const {

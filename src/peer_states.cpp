@@ -9,15 +9,16 @@
 
 #include <fmt/format.h>
 
-#include "json_reader.hpp"
 #include "scale_numbers.hpp"
+#include "snapshot_check.hpp"
+#include "support/json_reader.hpp"
 #include "syclamp/error.hpp"
 #include "syclamp/scaler_snapshot.hpp"
 
 namespace syclamp {
 namespace {
 
-constexpr std::uint64_t most_steps = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t most_steps = most_loaded_count, largest_setting = std::numeric_limits<std::uint32_t>::max();
 
 // --- Counting clean steps --------------------------------------------------------------------------------------------
 
@@ -72,9 +73,9 @@ class peer_object {
     return value.get<std::int64_t>();
   }
 
-  std::uint32_t counter(const char* key, std::uint32_t least = 0) const {
-    return static_cast<std::uint32_t>(integer(key, least, most_steps));
-  }
+  std::uint32_t counter(const char* key) const { return static_cast<std::uint32_t>(integer(key, 0, most_steps)); }
+
+  std::uint32_t setting(const char* key) const { return static_cast<std::uint32_t>(integer(key, 1, largest_setting)); }
 
   /// A scale: a number, or a tensor with one.
   double scale(const char* key) const {
@@ -162,7 +163,7 @@ void load_pytorch(const peer& self, const peer_object& from, scaler_snapshot& to
     to.policy.backoff = backoff;
     to.policy.backoff_by_growth = false;
   }
-  to.policy.interval = from.counter("growth_interval", 1);
+  to.policy.interval = from.setting("growth_interval");
   state.clean_steps = self.loaded_steps(from.counter("_growth_tracker"), to);
   set_scale(state, to.policy, from.scale("scale"));
 }
@@ -178,7 +179,7 @@ json save_keras3(const peer& self, const scaler_snapshot& from) {
 void load_keras3(const peer& self, const peer_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
   to.policy.init = from.scale("initial_scale");
-  to.policy.interval = from.counter("dynamic_growth_steps", 1);
+  to.policy.interval = from.setting("dynamic_growth_steps");
   state.clean_steps = self.loaded_steps(from.counter("step_counter"), to);
   set_scale(state, to.policy, from.scale("dynamic_scale"));
 }
@@ -245,9 +246,9 @@ void load_deepspeed_policy(const peer_object& from, scaling_policy& to) {
   if (!(to.growth > 1)) from.refuse_value("scale_factor", "above 1");
   to.backoff = 1 / to.growth;
   to.backoff_by_growth = true;
-  to.interval = from.counter("scale_window", 1);
+  to.interval = from.setting("scale_window");
   to.min = from.scale("min_scale");
-  to.hysteresis = from.counter("delayed_shift", 1);
+  to.hysteresis = from.setting("delayed_shift");
   to.counting =
       from.boolean("consecutive_hysteresis") ? hysteresis_kind::consecutive : hysteresis_kind::per_growth_window;
 }
@@ -255,7 +256,7 @@ void load_deepspeed_policy(const peer_object& from, scaling_policy& to) {
 /// Its iterations are our attempts; the first is number 0, and overflowed last at -1 is never.
 void load_deepspeed(const peer& self, const peer_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
-  const std::int64_t iteration = from.integer("cur_iter", 0, std::numeric_limits<std::int64_t>::max());
+  const std::int64_t iteration = from.integer("cur_iter", 0, most_loaded_steps);
   state.attempted = std::max<std::uint64_t>(iteration, state.applied + state.skipped);
   to.policy.mode = scaling_mode::fixed;
   if (from.boolean("dynamic_loss_scale")) {
@@ -282,7 +283,8 @@ json save_megatron(const peer& self, const scaler_snapshot& from) {
 void load_megatron(const peer& self, const peer_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
   const std::uint32_t most = to.policy.hysteresis;
-  const std::int64_t left = from.integer("hysteresis_tracker", std::numeric_limits<std::int32_t>::min(), most_steps);
+  const std::int64_t left =
+      from.integer("hysteresis_tracker", std::numeric_limits<std::int32_t>::min(), largest_setting);
   if (left > most)
     from.refuse_value("hysteresis_tracker",
                       fmt::format("at most {}, the base's hysteresis; give a base with more", most));

@@ -6,18 +6,19 @@
 #include "syclamp/scaler_snapshot.hpp"
 
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "checksum.hpp"
-#include "json_reader.hpp"
 #include "little_endian.hpp"
 #include "scale_numbers.hpp"
 #include "snapshot_check.hpp"
 #include "state_codec.hpp"
+#include "support/json_reader.hpp"
+#include "support/whole_file.hpp"
 #include "syclamp/error.hpp"
-#include "whole_file.hpp"
 
 namespace syclamp {
 namespace {
@@ -83,6 +84,38 @@ void check_flag(std::uint32_t value, const std::string& path) {
   if (value > 1) refuse(path, value, "0 or 1");
 }
 
+/// Kernels never make a running mean that is not finite. One that is would make the scale a NaN.
+void check_mean(float value, float least, float most, const std::string& path) {
+  if (!(value >= least && value <= most)) refuse(path, encode(value), fmt::format("from {} to {}", least, most));
+}
+
+void check_means(const scale_state& state, const std::string& path) {
+  constexpr float largest_log = 512, largest = std::numeric_limits<float>::max();  // log2 of FP32 numbers
+  constexpr float heaviest = 2048;  // weights are 1 / (1 - 0.999) at most
+  check_mean(state.mean, -largest_log, largest_log, path + ".mean");
+  check_mean(state.slow_mean, -largest_log, largest_log, path + ".slow_mean");
+  check_mean(state.slow_variance, 0, largest_log * largest_log, path + ".slow_variance");
+  check_mean(state.mean_weight, 0, heaviest, path + ".mean_weight");
+  check_mean(state.slow_weight, 0, heaviest, path + ".slow_weight");
+  check_mean(state.norm_mean, -largest, largest, path + ".norm_mean");
+  check_mean(state.norm_variance, 0, 0x1p127f, path + ".norm_variance");  // no summand is above 2^126
+}
+
+/// Counters that are near their limit would begin anew, and then contradict each other: what is loaded would not be
+/// saved. Only files are asked for this, so that nothing that runs is kept from being saved.
+void check_room(const scale_state& state, const std::string& path) {
+  if (state.attempted > most_loaded_steps)
+    refuse(path + ".attempted", state.attempted, fmt::format("at most {}", most_loaded_steps));
+  const std::pair<const char*, std::uint32_t> counters[] = {
+      {"clean_steps", state.clean_steps},           {"tolerated", state.tolerated},
+      {"since_change", state.since_change},         {"overflows", state.overflows},
+      {"skips_in_a_row", state.skips_in_a_row},     {"nan_skips_in_a_row", state.nan_skips_in_a_row},
+      {"retries_in_a_row", state.retries_in_a_row}, {"norms", state.norms}};
+  for (const auto& [name, value] : counters)
+    if (value > most_loaded_count)
+      refuse(fmt::format("{}.{}", path, name), value, fmt::format("at most {}", most_loaded_count));
+}
+
 void check_state(const scale_state& state, const std::string& path) {
   check_number(state.exact, path + ".exact");
   check_number(state.next, path + ".next");
@@ -93,6 +126,7 @@ void check_state(const scale_state& state, const std::string& path) {
                        state.exact.exponent));
   check_flag(state.has_overflowed, path + ".has_overflowed");
   check_flag(state.stopped, path + ".stopped");
+  check_means(state, path);
   if (state.applied > state.attempted || state.skipped > state.attempted - state.applied)
     refuse(path, fmt::format("has {} steps applied and {} skipped, but only {} attempted", state.applied, state.skipped,
                              state.attempted));
@@ -193,6 +227,7 @@ scaler_snapshot decode_document(std::string_view bytes, reader read) {
   snapshot.scales = std::move(scales);
   snapshot.ledger = std::move(ledger);
   check(snapshot);
+  for (std::size_t i = 0; i < snapshot.scales.size(); ++i) check_room(snapshot.scales[i], fmt::format("scales[{}]", i));
   return snapshot;
 }
 

@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 
 #include "enum_names.hpp"
-#include "json_reader.hpp"
 #include "state_fields.hpp"
+#include "support/json_reader.hpp"
 #include "syclamp/error.hpp"
 
 namespace syclamp::state_codec {

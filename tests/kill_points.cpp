@@ -55,6 +55,14 @@ int open(const char* path, int flags, ...) {
   return static_cast<int>(call(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
+int openat(int folder, const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const unsigned mode = (flags & O_CREAT) != 0 ? va_arg(rest, unsigned) : 0u;
+  va_end(rest);
+  return static_cast<int>(call(SYS_openat, folder, path, flags, mode));
+}
+
 ssize_t write(int file, const void* data, size_t bytes) {
   const bool is_it = is_last();
   const long written = syscall(SYS_write, file, data, is_it ? bytes / 2 : bytes);
@@ -67,6 +75,12 @@ int flock(int file, int how) { return static_cast<int>(call(SYS_flock, file, how
 int fchmod(int file, mode_t mode) noexcept { return static_cast<int>(call(SYS_fchmod, file, mode)); }
 int close(int file) { return static_cast<int>(call(SYS_close, file)); }
 int unlink(const char* path) noexcept { return static_cast<int>(call(SYS_unlinkat, AT_FDCWD, path, 0)); }
+int unlinkat(int folder, const char* path, int flags) noexcept {
+  return static_cast<int>(call(SYS_unlinkat, folder, path, flags));
+}
+int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
+  return static_cast<int>(call(SYS_renameat2, from_folder, from, to_folder, to, 0));
+}
 int rename(const char* from, const char* to) noexcept {
   return static_cast<int>(call(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }

@@ -49,4 +49,13 @@ void gradient_watch::look(std::uint64_t step, run_result& into) const {
   into.exponents = exponents_of(inspector_.histogram(), inspector_.result(), step);
 }
 
+void gradient_watch::need_same(const run_result& result) const {
+  const tensor_list& list = inspector_.list();
+  const std::vector<tensor_result>& saved = result.tensors;
+  bool is_same = saved.size() == (result.looks == 0 ? 0 : list.size());
+  for (std::size_t i = 0; is_same && i < saved.size(); ++i)
+    is_same = saved[i].name == list.name(i) && saved[i].elements == list[i].count();
+  if (!is_same) throw invalid_argument("its notes are of other tensors than those of this model");
+}
+
 }  // namespace syclamp::training

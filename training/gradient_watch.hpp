@@ -14,6 +14,9 @@ class gradient_watch {
   /// Adds what there is now to a result. Waits.
   void look(std::uint64_t step, run_result& into) const;
 
+  /// \throws invalid_argument if a result is of other tensors
+  void need_same(const run_result& result) const;
+
  private:
   inspector inspector_;
 };

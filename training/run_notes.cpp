@@ -1,18 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/run_notes.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "support/json_reader.hpp"
+#include "support/printable.hpp"
 
 namespace syclamp::training {
 namespace {
 
-using json = nlohmann::json;
+using json = nlohmann::json;  // keys in the order of the alphabet, as ever in notes
 constexpr int notes_version = 3;
 
+/// For messages: short, on one line.
 std::string text_of(const json& value) {
+  constexpr std::size_t longest = 60;
   if (value.is_number_float()) return fmt::format("{}", value.get<double>());
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? printable(value.get_ref<const std::string&>().substr(0, longest)) : shown(value);
+}
+
+[[noreturn]] void refuse(const char* what, const std::string& why) {
+  throw invalid_argument(fmt::format("of its notes, {} {}; it is damaged: use another copy", what, why));
+}
+
+void need_range(const char* what, double value, double least, double most) {
+  if (!(value >= least && value <= most))
+    refuse(what, fmt::format("is {}, but it must be from {} to {}", value, least, most));
+}
+
+void need_at_most(const char* what, std::uint64_t value, std::uint64_t most) {
+  if (value > most) refuse(what, fmt::format("is {}, but it must be at most {}", value, most));
+}
+
+std::uint64_t step_of(std::uint64_t step) { return step; }
+template <typename Point>
+std::uint64_t step_of(const Point& point) {
+  return point.step;
+}
+
+/// Steps go up, and none is beyond the last.
+template <typename Point>
+void check_curve(const char* what, const curve<Point>& points, std::uint64_t steps) {
+  need_at_most(what, points.added(), steps);
+  std::uint64_t last = 0;
+  for (const Point& point : points.points()) {
+    const std::uint64_t step = step_of(point);
+    if (step <= last || step > steps) refuse(what, fmt::format("has step {} after {}, of {} steps", step, last, steps));
+    last = step;
+  }
+}
+
+/// What is loaded can be shown and saved again.
+void check(const run_result& result) {
+  constexpr std::uint64_t most_steps = std::uint64_t{1} << 52;  // as in the scaler's part of a checkpoint
+  constexpr double largest = std::numeric_limits<double>::max();
+  need_at_most("steps", result.steps, most_steps);
+  need_range("seconds", result.seconds, 0.0, largest);
+  need_range("final_scale", result.final_scale, std::numeric_limits<double>::min(), largest);
+  check_curve("losses", result.losses, result.steps);
+  check_curve("held_out", result.held_out, result.steps);
+  check_curve("scales", result.scales, result.steps);
+  check_curve("skipped", result.skipped, result.steps);
+  for (const scale_point& point : result.scales.points())
+    need_range("a scale", point.scale, std::numeric_limits<double>::min(), largest);
+  for (const held_out_point& point : result.held_out.points())
+    if (!std::isnan(point.accuracy)) need_range("an accuracy", point.accuracy, 0.0, 1.0);
+  need_at_most("looks", result.looks, result.steps);
+  for (const tensor_result& one : result.tensors) {
+    const double seen = static_cast<double>(one.elements) * static_cast<double>(result.looks);
+    need_range("zeros of a tensor", one.zeros, 0.0, seen);
+    need_range("subnormals of a tensor", one.subnormals, 0.0, seen);
+    need_range("amax of a tensor", one.amax, 0.0, largest);
+  }
+  const exponent_result& bins = result.exponents;
+  need_at_most("the step of the exponents", bins.step, result.steps);
+  need_at_most("the number of exponents", bins.counts.size(), exponent_histogram::size);
+  need_range("the lowest exponent", bins.lowest, -exponent_histogram::bias, exponent_histogram::bias + 1);
 }
 
 }  // namespace
@@ -44,14 +109,16 @@ std::string notes_of(const run_identity& who, const run_result& so_far) {
 
 run_result read_notes(std::string_view notes, const run_identity& who) {
   try {
-    const json all = json::from_cbor(notes);
+    const json all(read_cbor(notes, "its notes"));
     if (all.at("version") != notes_version) throw invalid_argument("it was saved by another version of syclamp train");
     const json run = who;
     for (const auto& [key, asked] : run.items())
       if (const json& saved = all.at("run").at(key); saved != asked)
         throw invalid_argument(fmt::format("it is of a run with {} {}, but this one has {}; resume it as it was", key,
                                            text_of(saved), text_of(asked)));
-    return all.at("result").get<run_result>();
+    run_result result = all.at("result").get<run_result>();
+    check(result);
+    return result;
   } catch (const json::exception&) {
     throw invalid_argument("its notes are not those of syclamp train");
   }

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace syclamp::training {
 namespace {
 
@@ -190,11 +192,16 @@ void trainer::save(const std::filesystem::path& file) {
 void trainer::load(const std::filesystem::path& file) {
   const std::string notes = load_checkpoint(file, {.optimizers = {&optimizer_}, .scaler = &scaler_});
   try {
-    result_ = read_notes(notes, identity());
+    run_result saved = read_notes(notes, identity());
+    if (const std::uint64_t steps = scaler_.state().scales[0].attempted; saved.steps != steps)
+      throw invalid_argument(fmt::format("its notes count {} steps, but its scaler {}", saved.steps, steps));
+    watch_.need_same(saved);
+    result_ = std::move(saved);
     resumable_.reset();
   } catch (const invalid_argument& wrong) {
     throw error("cannot resume from " + file.string() + ": " + wrong.what());
   }
+  result_.name = settings_.name;
   result_.precision = settings_.precision;
   result_.scaling = settings_.scaling;
 }

@@ -3,6 +3,7 @@
 /// The ledger of a scaler, as people and programs read it.
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -29,8 +30,11 @@ enum class ledger_format {
 void write_header(std::ostream& to, ledger_format format);
 void write(std::ostream& to, const ledger_entry& entry, ledger_format format);
 
+/// How many steps `read_ledger` takes if nothing else is said, of all scales together: about 1 GB of memory.
+inline constexpr std::size_t most_ledger_steps = std::size_t{1} << 22;
+
 /// Reads what was written, in either format, or a JSON array of such objects. (Inf comes back as NaN.)
-/// \throws invalid_argument with the line that cannot be read
-std::vector<ledger_entry> read_ledger(std::string_view text);
+/// \throws invalid_argument with the line that cannot be read, or is one too many
+std::vector<ledger_entry> read_ledger(std::string_view text, std::size_t most_steps = most_ledger_steps);
 
 }  // namespace syclamp

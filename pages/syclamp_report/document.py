@@ -8,7 +8,8 @@ import unicodedata
 from dataclasses import dataclass
 
 MOST_BYTES = 256 << 20
-MOST_CHARACTERS, LONGEST_COMMAND = 200, 2000
+MOST_CHARACTERS = 200
+LONGEST_COMMAND = 1 << 15  # a path has up to 4096 bytes, of which each may take five characters when a shell quotes it
 LARGEST = 1e100  # nothing that is measured comes near; sums and ratios of what is below stay finite
 MOST_TRAININGS, MOST_RUNS = 32, 32
 PHASES = ("forward", "backward", "inspect", "apply", "update", "other")

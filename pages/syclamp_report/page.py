@@ -2,6 +2,7 @@
 """The frame of every page: a template, the style sheet inside it, nothing that has to be loaded."""
 import os
 import pathlib
+import secrets
 
 import jinja2
 from markupsafe import Markup
@@ -21,11 +22,14 @@ def render(template, **values):
 
 
 def write(file, text):
-    """The old page or the whole new one, whatever happens."""
+    """The old page or the whole new one, whatever happens. Follows no link: one with this name is replaced itself."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_name(f".{file.name}.{os.getpid()}.new")
+    # A name that nobody can guess, and a file that was not there before: nobody else's link is written through.
+    unfinished = file.with_name(f".{file.name}.{secrets.token_hex(8)}.new")
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
     try:
-        unfinished.write_text(text, encoding="utf-8")
+        with open(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(text)
         os.replace(unfinished, file)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -243,6 +243,10 @@ TEST_CASE("checkpoint: hyper-parameters that no settings would give are refused 
       {"/hyper/beta2/logarithm", 0, "its logarithm 0"},
       {"/hyper/beta2/logarithm", 2, "its logarithm 2"},
       {"/hyper/beta2/logarithm", "nan", "its logarithm nan"},
+      {"/hyper/beta1/value", 0.5, "beta1 is 0.5, but 1 - beta1 is 0.1"},
+      {"/hyper/beta1/complement", 0.11, "1 - beta1 is 0.11"},
+      {"/hyper/beta1/logarithm", -0.2, "its logarithm -0.2, which belong to another number"},
+      {"/hyper/beta2/logarithm", "-inf", "its logarithm -inf, which belong to another number"},
       {"/hyper/maximize", 2, "adamw: maximize is 2; it must be 0 or 1"},
       {"/hyper/decoupled", 7, "adamw: decoupled is 7"},
       {"/hyper/nesterov", 4294967295u, "adamw: nesterov is 4294967295"},
@@ -252,6 +256,8 @@ TEST_CASE("checkpoint: hyper-parameters that no settings would give are refused 
       {"/schedule/kind", 3, "schedule.kind is 3"},
       {"/applied", ~std::uint64_t{0}, "groups[0].applied is 18446744073709551615"},
       {"/applied", (std::uint64_t{1} << 53) + 1, "groups[0].applied is 9007199254740993"},
+      {"/applied", (std::uint64_t{1} << 52) + 1,
+       "groups[0].applied is 4503599627370497"},  // could be saved, not for long
   };
   const auto refusal_with = [](const std::string& file, const char* where, const ordered_json& value,
                                const syclamp::checkpoint_parts& parts) {
@@ -268,6 +274,10 @@ TEST_CASE("checkpoint: hyper-parameters that no settings would give are refused 
   foreign["optimizers"][0]["kind"] = "adamx";
   CHECK_THAT(refusal_of(with_head(good, foreign), target.parts()), ContainsSubstring("no optimizer \"adamx\""));
   CHECK(target == untouched);
+
+  foreign = head_of(good);
+  foreign["optimizers"][0]["kernel"] = "\x1b[2J";
+  CHECK_THAT(refusal_of(with_head(good, foreign), target.parts()), ContainsSubstring("adamw (\\x1b[2J)"));
 
   // Of SGD, beta1 is momentum and dampening, and neither has to be below 1.
   const syclamp::sgd settings{.momentum = 1.5, .dampening = 2};

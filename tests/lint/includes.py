@@ -33,21 +33,22 @@ def records(root):
 
 RULES = {
     "include/": {"std", "sycl", "include"},
-    "src/": {"std", "sycl", "include", "backends", "src", "layout", "other"},
-    "src/launch/aot/": {"std", "sycl", "include", "backends", "src", "layout", "other", "sycl_kernels"},
+    "src/": {"std", "sycl", "include", "backends", "src", "support", "layout", "other"},
+    "src/launch/aot/": {"std", "sycl", "include", "backends", "src", "support", "layout", "other", "sycl_kernels"},
+    "src/support/": {"std", "include", "support", "other"},
     "sycl_kernels/": {"std", "sycl", "sycl_kernels", "layout"},
     **{str(path): {"std", "record", "layout"} for path in SHARED},
     "backends/": {"std", "backends"},
-    "apps/": {"std", "sycl", "include", "apps", "bench", "training", "other"},
+    "apps/": {"std", "sycl", "include", "support", "apps", "bench", "training", "other"},
     "bench/": {"std", "sycl", "include", "bench", "other"},
-    "training/": {"std", "sycl", "include", "training", "other"},
+    "training/": {"std", "sycl", "include", "support", "training", "other"},
     "examples/": {"std", "sycl", "include"},
     "tests/reference/": {"std", "tests/reference"},
-    "tests/": {"std", "sycl", "include", "src", "backends", "layout", "training", "tests", "tests/reference", "other"},
+    "tests/": {"std", "sycl", "include", "src", "support", "backends", "layout", "training", "tests", "tests/reference", "other"},
     "cmake/": {"std", "sycl"},
 }
 OURS = ("src", "sycl_kernels", "backends", "apps", "bench", "training", "tests")
-STANDARD = re.compile(r"^[a-z_0-9]+$|^(std[a-z]+|dlfcn|fcntl|spawn|unistd|link)\.h$|^sys/")
+STANDARD = re.compile(r"^[a-z_0-9]+$|^(std[a-z]+|dirent|dlfcn|fcntl|pwd|spawn|unistd|link)\.h$|^sys/")
 
 
 def reach(root, path, name):
@@ -59,6 +60,8 @@ def reach(root, path, name):
                 return "layout"
             if candidate.parts[:2] == ("tests", "reference"):
                 return "tests/reference"
+            if candidate.parts[:2] == ("src", "support"):
+                return "support"
             return candidate.parts[0]
     if name.startswith("syclamp/"):
         seen_by_devices = path.parts[0] == "sycl_kernels" or str(path).removeprefix("include/") in records(root)

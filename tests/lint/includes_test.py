@@ -24,8 +24,11 @@ WRONG = {
     "training/a.cpp": '#include "warn.hpp"',
     "tests/reference/a.cpp": '#include "syclamp/inspection.hpp"',
     "examples/a.cpp": '#include "bench/native.hpp"',
+    "examples/b.cpp": '#include "support/whole_file.hpp"',
+    "bench/b.cpp": '#include "support/whole_file.hpp"',
+    "src/support/a.cpp": '#include "warn.hpp"',
 }
-PRESENT = ("src/launch/operation.hpp", "src/warn.hpp", "sycl_kernels/inspect.hpp", "backends/cpu.hpp", "bench/native.hpp",
+PRESENT = ("src/launch/operation.hpp", "src/warn.hpp", "src/support/whole_file.hpp", "sycl_kernels/inspect.hpp", "backends/cpu.hpp", "bench/native.hpp",
            "sycl_kernels/layout.hpp")
 
 with tempfile.TemporaryDirectory() as name:

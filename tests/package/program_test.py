@@ -61,6 +61,120 @@ class Program(unittest.TestCase):
             call("info", env={"SYCLAMP_CACHE_DIR": folder})
             self.assertEqual(kept.stat().st_mtime_ns, before)
 
+    @unittest.skipIf(KERNELS != "jit" or os.geteuid() != 0, "only root can make a cache for everybody")
+    def test_a_cache_of_root_serves_other_users(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            site, home = (pathlib.Path(folder, name) for name in ("site", "home"))
+            site.mkdir(mode=0o755)
+            home.mkdir(mode=0o755)
+            os.chown(home, 12345, 12345)
+            call("info", env={"SYCLAMP_CACHE_DIR": str(site)})
+            self.assertEqual([file.stat().st_mode & 0o777 for file in site.iterdir()], [0o644])
+            done = subprocess.run([PROGRAM, "info"], env={"SYCLAMP_CACHE_DIR": str(site), "HOME": str(home)}, user=12345,
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(list(home.iterdir()), [])  # nothing had to be compiled
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        for arguments in (["--help"], ["--version"], ["info"], ["info", "--json"], ["simulate", "--list"],
+                          ["simulate", "--where", "host", "--trace", "...i"], ["simulate", "--trace", "...i"],
+                          ["exponents"], ["train", "--help"], ["bench", "--log2-size", "10", "--op", "norm"],
+                          ["train", "--epochs", "1", "--batch", "32"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([PROGRAM, *arguments], env=BASE, stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), (arguments, done.stderr))
+            self.assertIn("No space left on device", done.stderr)
+
+    def test_a_closed_standard_output_is_a_failure_and_no_file_takes_its_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = pathlib.Path(folder, "e.svg")
+            done = subprocess.run(["/bin/sh", "-c", 'exec "$@" >&-', "sh", PROGRAM, "exponents", "--svg", str(picture)],
+                                  env=BASE, stderr=subprocess.PIPE, text=True)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+            self.assertIn("standard output", done.stderr)
+            self.assertTrue(picture.read_text().endswith("</svg>\n"))
+
+    def test_outputs_follow_no_link_of_others(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            precious, picture = folder / "precious", folder / "e.svg"
+            precious.write_text("precious")
+            (folder / "e.svg.new").symlink_to(precious)
+            self.assertEqual(call("exponents", "--svg", str(picture)).returncode, 0)
+            self.assertIn("<svg", picture.read_text())
+            self.assertEqual(precious.read_text(), "precious")
+            own = folder / "own.svg"
+            own.symlink_to("target.svg")
+            self.assertEqual(call("exponents", "--svg", str(own)).returncode, 0)
+            self.assertTrue(own.is_symlink())
+            self.assertEqual((folder / "target.svg").read_text(), picture.read_text())
+            if os.geteuid() != 0:
+                return
+            theirs = folder / "theirs.svg"
+            theirs.symlink_to(precious)
+            os.lchown(theirs, 12345, 12345)
+            refused = call("exponents", "--svg", str(theirs))
+            self.assertEqual((refused.returncode, refused.stdout, refused.stderr.count("\n")), (1, "", 1))
+            self.assertIn("is a link of user 12345", refused.stderr)
+            self.assertEqual(precious.read_text(), "precious")
+
+    def test_outputs_go_to_pipes_and_devices(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            running = subprocess.Popen([PROGRAM, "exponents", "--svg", pipe], env=BASE, stdout=subprocess.DEVNULL)
+            with open(pipe) as reader:
+                self.assertTrue(reader.read().endswith("</svg>\n"))
+            self.assertEqual(running.wait(), 0)
+            # As /dev/stdout is, but in a place where nothing is lost if a link were replaced.
+            link = os.path.join(folder, "stdout")
+            os.symlink("/proc/self/fd/1", link)
+            done = call("exponents", "--svg", link)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("</svg>\n", done.stdout)
+            self.assertIn("largest FP16", done.stdout)
+            both = pathlib.Path(folder, "both")
+            with open(both, "w") as stream:
+                subprocess.run([PROGRAM, "exponents", "--svg", link], env=BASE, stdout=stream)
+            self.assertEqual(both.read_text(), done.stdout)
+            self.assertTrue(os.path.islink(link))
+            leader, follower = os.openpty()
+            try:
+                written = subprocess.Popen([PROGRAM, "exponents", "--svg", os.ttyname(follower)], env=BASE,
+                                           stdout=subprocess.DEVNULL)
+                shown = b""
+                while b"</svg>" not in shown:
+                    shown += os.read(leader, 1000)
+                self.assertEqual(written.wait(), 0)
+            finally:
+                os.close(leader)
+                os.close(follower)
+
+    def test_files_that_are_too_long_are_refused_at_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "sparse")
+            for option, prefix, limit in (("--ledger", "", 256 << 20), ("--trace", "@", 1 << 20)):
+                with open(file, "wb") as stream:
+                    stream.truncate(5 << 30)
+                done = call("simulate", option, prefix + str(file))
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1))
+                self.assertIn(f"{file}: it is longer than {limit} bytes", done.stderr)
+
+    def test_names_of_files_cannot_command_a_terminal(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "a\x1b[2Jb\nc")
+            refused = call("exponents", "--file", str(file), "--type", "float16")
+            self.assertEqual((refused.returncode, refused.stderr.count("\n")), (1, 1))
+            self.assertIn("a\\x1b[2Jb\\nc", refused.stderr)
+            file.write_bytes(b"1234")
+            shown = call("exponents", "--file", str(file), "--type", "float16")
+            self.assertEqual(shown.returncode, 0)
+            self.assertNotIn("\x1b", shown.stdout)
+            self.assertIn("a\\x1b[2Jb\\nc", shown.stdout)
+        self.assertNotIn("\x1b", call("simulate", "--trace", "..\x1b").stderr)
+        self.assertNotIn("\x1b", call("\x1b[2J").stderr)
+
     def simulate(self, *arguments):
         done = call("simulate", *arguments, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)

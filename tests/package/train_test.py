@@ -205,6 +205,28 @@ class Train(unittest.TestCase):
         self.assertTrue(all(run["steps"] > 0 for run in result["runs"]))
         self.assertEqual(file.exists(), bool(result["runs"]))
 
+    def test_sigterm_ends_with_what_there_is(self):
+        file = self.folder / "run.ckpt"
+        leader, follower = os.openpty()
+        running = self.start("--batch", "256", "--epochs", "1000000", "--json", str(self.json), "--checkpoint", str(file),
+                             stdout=subprocess.DEVNULL, stderr=follower)
+        os.close(follower)
+        try:
+            shown = b""
+            while b" s left" not in shown:
+                shown += os.read(leader, 1000)
+            running.terminate()
+            running.wait(timeout=300)
+            said = os.read(leader, 10000)
+        finally:
+            os.close(leader)
+        self.assertEqual(running.returncode, 143)
+        self.assertIn(b"syclamp: terminated", said)
+        stopped = json.loads(self.json.read_text())
+        self.assertTrue(stopped["interrupted"])
+        self.check_nothing_to_do(stopped, "--batch", "256", "--epochs", str(stopped["runs"][0]["steps"] // 4),
+                                 "--checkpoint", str(file))
+
     def test_sigint_in_the_midst_of_a_run_and_on_from_there(self):
         file = self.folder / "run.ckpt"
         leader, follower = os.openpty()  # on a terminal there is a bar, which tells the time left after each epoch
@@ -245,7 +267,7 @@ class Train(unittest.TestCase):
             done = call(*wrong)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), (wrong, done.stderr))
         help_text = call("--help").stdout
-        for word in ("field", "digits", "static:S", "SYCLAMP_DATA", "Ctrl-C", "--resume", "SYCLAMP_PYTHON", "zero_share_weights"):
+        for word in ("field", "digits", "static:S", "SYCLAMP_DATA", "Ctrl-C", "SIGTERM", "143", "--resume", "SYCLAMP_PYTHON", "zero_share_weights"):
             self.assertIn(word, help_text)
         whole = made_up_digits()
         file = self.folder / "digits.csv"
@@ -277,6 +299,13 @@ class Train(unittest.TestCase):
             self.assertIn(python, done.stderr)
         self.assertFalse((self.folder / "new").exists())
 
+    def test_results_are_not_written_through_a_link(self):
+        precious = self.folder / "precious"
+        precious.write_text("precious")
+        (self.folder / "train.json.new").symlink_to(precious)
+        self.train("--epochs", "1", *TINY)
+        self.assertEqual(precious.read_text(), "precious")
+
     def test_a_report_that_cannot_be_made_leaves_the_results(self):
         done = call("--epochs", "1", *TINY, "--report", str(self.folder / "page"), env={"SYCLAMP_PYTHON": "false"})
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
@@ -293,6 +322,20 @@ class Train(unittest.TestCase):
         self.assertEqual(words.rows, ["FP32", "FP16, no scaling", "FP16, static", "FP16, dynamic", "BF16"])
         self.assertIn("of the weights’ gradients", str(words))
         self.assertIn(json.loads((page / "train.json").read_text())["command"], str(words))
+
+    @unittest.skipUnless(REPORT_PYTHON and REPORT_PYTHON.exists(), "./run setup has made no Python for reports")
+    def test_a_report_is_made_with_a_path_as_long_as_the_system_lets_it_be(self):
+        folder = self.folder / "it's"
+        folder.mkdir()
+        (folder / "digits.csv").write_text(made_up_digits())
+        file = str(folder) + "/." * ((4000 - len(str(folder))) // 2) + "/digits.csv"
+        page = self.folder / "page"
+        done = call("--task", "digits", "--epochs", "1", "--data", file, "--report", str(page),
+                    env={"SYCLAMP_PYTHON": str(REPORT_PYTHON)})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        command = json.loads((page / "train.json").read_text())["command"]
+        self.assertGreater(len(command), 3900)
+        self.assertIn(command, str(Words((page / "index.html").read_text())))
 
 
 unittest.main(argv=sys.argv[:1])

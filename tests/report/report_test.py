@@ -17,7 +17,7 @@ import sample
 
 REPORT = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(REPORT))
-from syclamp_report import document, findings, training, words  # noqa: E402
+from syclamp_report import document, findings, page as pages, training, words  # noqa: E402
 from syclamp_report.__main__ import main  # noqa: E402
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -208,6 +208,22 @@ class Odd(unittest.TestCase):
         self.assertIn("syclamp train --task field --compare --epochs 10 --seed 7 --report report",
                       page_of(sample.training(command=strange)).words())
 
+    def test_a_long_command_is_shown_whole(self):
+        command = "syclamp train --data " + "/'\"'\"'".join(["'"] + ["x"] * 4000) + "'"  # quotes of a shell
+        self.assertGreater(len(command), 20000)
+        self.assertIn(command, page_of(sample.training(command=command)).words())
+
+    def test_a_page_is_not_written_through_a_link(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            precious = folder / "precious"
+            precious.write_text("precious")
+            (folder / f".index.html.{os.getpid()}.new").symlink_to(precious)
+            (folder / "index.html").symlink_to(precious)
+            pages.write(folder / "index.html", "new")
+            self.assertEqual(((folder / "index.html").read_text(), precious.read_text()), ("new", "precious"))
+            self.assertEqual((folder / "index.html").stat().st_mode & 0o111, 0)
+
     def test_diverged_run(self):
         data = sample.training()
         data["runs"][1] = sample.run("fp16-none", diverges_at=120)
@@ -289,7 +305,7 @@ class Command(unittest.TestCase):
             "task": (3, "", None), "seed": (-1, 1.5, "7", True, 2**64), "interrupted": ("no", 1, 0.0),
             "runs": ({}, "x", [3], [{}]), "device": (3, []),
             "command": (3, "", "rm -rf x", "syclamp train; x", "syclamp train $(x)", "syclamp train 'x", "syclamp train\nx",
-                        "syclamp train " + "x" * 2000),
+                        "syclamp train " + "x" * 40000),
         }
         for field, values in wrong.items():
             for value in values:

@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
 
 #include "training/result_json.hpp"
 #include "training/run_notes.hpp"
@@ -70,6 +71,66 @@ TEST_CASE("notes of another run, or of nobody, are refused") {
   CHECK_THROWS_AS(read_notes("epoch 7", somebody), invalid_argument);
 }
 
+TEST_CASE("notes that were forged are refused, however deep they are") {
+  constexpr std::size_t many = std::size_t{1} << 20;
+  for (const char head : {'\x81', '\xc1', '\x9f', '\xbf', '\x7f', '\xd9'})
+    CHECK_THROWS_AS(read_notes(std::string(many, head), somebody), invalid_argument);
+  std::string objects;  // {"": {"": …
+  for (std::size_t i = 0; i < many / 2; ++i) objects += "\xa1\x60";
+  CHECK_THROWS_AS(read_notes(objects, somebody), invalid_argument);
+}
+
+TEST_CASE("notes with numbers that no run has are refused by name and value") {
+  constexpr std::uint64_t huge = ~std::uint64_t{0};
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  using nlohmann::json;
+  struct wrong {
+    const char* where;
+    json value;
+    const char* complaint;
+  };
+  const std::vector<wrong> all{{"/steps", huge, "steps is 18446744073709551615"},
+                               {"/steps", (std::uint64_t{1} << 52) + 1, "steps is 4503599627370497"},
+                               {"/steps", 1, "losses is 2"},
+                               {"/seconds", nan, "seconds is nan"},
+                               {"/seconds", -1.0, "seconds is -1"},
+                               {"/final_scale", nan, "final_scale is nan"},
+                               {"/final_scale", 0.0, "final_scale is 0"},
+                               {"/looks", huge, "looks is 18446744073709551615"},
+                               {"/losses/points/1/step", 3, "losses has step 3 after 1"},
+                               {"/losses/points/0/step", 2, "losses has step 2 after 2"},
+                               {"/scales/points/1/scale", -inf, "a scale is -inf"},
+                               {"/held_out/points/0/accuracy", 1.5, "an accuracy is 1.5"},
+                               {"/skipped/points/0", 0, "skipped has step 0"},
+                               {"/tensors/0/zeros", 9.0, "zeros of a tensor is 9"},
+                               {"/tensors/0/amax", nan, "amax of a tensor is nan"},
+                               {"/exponents/step", huge, "the step of the exponents is"},
+                               {"/exponents/lowest", -100'000, "the lowest exponent is -100000"},
+                               {"/exponents/counts", std::vector<int>(1000), "the number of exponents is 1000"}};
+  const json good = json::from_cbor(notes_of(somebody, half_a_run()));
+  for (const wrong& one : all) {
+    CAPTURE(one.where);
+    json forged = good;
+    forged["result"].at(json::json_pointer(one.where)) = one.value;
+    const auto bytes = json::to_cbor(forged);
+    CHECK_THROWS_MATCHES(read_notes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, somebody),
+                         invalid_argument, MessageMatches(ContainsSubstring(one.complaint)));
+  }
+}
+
+TEST_CASE("what notes say of themselves cannot command a terminal") {
+  run_identity other = somebody;
+  other.task = "\x1b]0;forged\a" + std::string(100'000, 'x');
+  try {
+    read_notes(notes_of(other, half_a_run()), somebody);
+    FAIL("it was not refused");
+  } catch (const invalid_argument& refused) {
+    const std::string message = refused.what();
+    CHECK(message.find('\x1b') == message.npos);
+    CHECK(message.size() < 300);
+  }
+}
+
 TEST_CASE("notes of a long run are of bounded size, and count everything") {
   run_result without_a_break = half_a_run(), with_breaks = without_a_break;
   constexpr std::uint64_t steps = 100'000, far = std::uint64_t{1} << 40;  // the longest numbers of steps
@@ -79,7 +140,7 @@ TEST_CASE("notes of a long run are of bounded size, and count everything") {
       const double third = static_cast<double>(i) / 3;
       one->steps = far + i;
       one->losses.add({one->steps, third});
-      one->held_out.add({one->steps, third, third});
+      one->held_out.add({one->steps, third, 1 / (third + 1)});
       one->scales.add({one->steps, third});
       if (i % 3 != 0) one->skipped.add(one->steps);
     }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <string>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "checksum.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/result_json.hpp"
 #include "training/trainer.hpp"
@@ -35,6 +41,34 @@ nlohmann::ordered_json without_times(const run_result& run) {
   nlohmann::ordered_json shown = json_of(run);
   for (const char* key : {"seconds", "scaling_share", "step_seconds"}) REQUIRE(shown.erase(key) == 1);
   return shown;
+}
+
+std::string bytes_of(std::uint64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
+
+std::string sum_of(const std::string& bytes) {
+  block_checksum sum;
+  sum.add(bytes.data(), bytes.size());
+  return bytes_of(sum.value());
+}
+
+/// A checkpoint with other notes, and with lengths and checksums that belong to them: src/checkpoint.cpp has the
+/// format.
+template <typename Change>
+std::string forged(const std::string& file, Change change) {
+  constexpr std::size_t front = 28, lengths = 12;
+  std::uint64_t length = 0;
+  std::memcpy(&length, &file[lengths + 8], 8);
+  auto head = nlohmann::ordered_json::from_cbor(file.substr(front, length));
+  auto& notes = head["notes"].get_binary();
+  std::string text(notes.begin(), notes.end());
+  change(text);
+  notes.assign(text.begin(), text.end());
+  const auto fresh = nlohmann::ordered_json::to_cbor(head);
+  const std::string payload = file.substr(front + length + 8, file.size() - front - length - 16);
+  std::string made = file.substr(0, lengths) + bytes_of(front + fresh.size() + 8 + payload.size() + 8) +
+                     bytes_of(fresh.size()) + std::string(fresh.begin(), fresh.end());
+  made += sum_of(made) + payload;
+  return made + sum_of(made);
 }
 
 }  // namespace
@@ -193,4 +227,40 @@ TEST_CASE("a run that shall stop ends with what there is, and goes on as if it n
   back->load(file);
   back->train(3, {});
   CHECK(without_times(back->result()) == without_times(whole->result()));
+}
+
+TEST_CASE("a checkpoint with forged notes is refused, and says why") {
+  const engine on = timed_engine();
+  const task field = field_task(batch_size);
+  const temporary_folder folder;
+  const auto file = folder.path() / "run";
+  trainer saved(on, field, dynamic_fp16());
+  saved.train(1, {});
+  saved.save(file);
+  std::ifstream stream(file, std::ios::binary);
+  const std::string good{std::istreambuf_iterator<char>(stream), {}};
+  using nlohmann::json;
+  const auto load = [&](auto change) {
+    std::ofstream(file, std::ios::binary) << forged(good, change);
+    trainer one(on, field, dynamic_fp16());
+    one.load(file);
+    return one.result();
+  };
+  const auto load_changed = [&](const char* where, const json& value) {
+    return load([&](std::string& notes) {
+      json document = json::from_cbor(notes);
+      document["result"][json::json_pointer(where)] = value;
+      const auto bytes = json::to_cbor(document);
+      notes.assign(bytes.begin(), bytes.end());
+    });
+  };
+  using Catch::Matchers::ContainsSubstring;
+  CHECK(load([](std::string&) {}).steps == 4);  // the helper makes what the library makes
+  CHECK_THROWS_WITH(load([](std::string& notes) { notes.assign(1 << 20, '\x81'); }),
+                    ContainsSubstring(file.string()) && ContainsSubstring("nested more than 16 deep"));
+  CHECK_THROWS_WITH(load_changed("/steps", 5), ContainsSubstring("count 5 steps, but its scaler 4"));
+  CHECK_THROWS_WITH(load_changed("/tensors/0/name", "\x1b[2J"), ContainsSubstring("other tensors"));
+  CHECK_THROWS_WITH(load_changed("/tensors/0/elements", 1u << 30), ContainsSubstring("other tensors"));
+  CHECK_THROWS_WITH(load_changed("/tensors", json::array()), ContainsSubstring("other tensors"));
+  CHECK(load_changed("/name", "\x1b[2J").name == "fp16-dynamic");
 }

@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "json_reader.hpp"
+#include "support/json_reader.hpp"
 #include "syclamp/error.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -61,4 +61,44 @@ TEST_CASE("byte strings come back as they were") {
   const json read = syclamp::read_cbor(syclamp::to_cbor(document), "it");
   CHECK(read == document);
   CHECK(syclamp::shown(read["bytes"]) == "a string of bytes");
+}
+
+namespace {
+
+std::string refusal_of(const std::string& text) {
+  try {
+    syclamp::read_json(text, "it");
+  } catch (const syclamp::invalid_argument& problem) {
+    return problem.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("messages are short, whatever was read") {
+  constexpr std::size_t many = 3'000'000, longest = 300;
+  for (const std::string& text : {std::string(many, '9') + "x", "[1e" + std::string(many, '9') + "]",
+                                  '"' + std::string(many, 'a'), "nul" + std::string(many, 'l'),
+                                  "{\"" + std::string(many, 'k') + "\": 1, \"" + std::string(many, 'k') + "\": 2}"}) {
+    const std::string message = refusal_of(text);
+    CAPTURE(message.size());
+    CHECK(message.starts_with("it: "));
+    CHECK(message.size() < longest);
+  }
+  CHECK(syclamp::shown(std::string(many, 'a')).size() < longest);
+  CHECK(syclamp::shown(std::string("\x1b[2J")) == "\"\\u001b[2J\"");
+}
+
+TEST_CASE("members of an object come as they were written, within limits") {
+  using syclamp::member_kind;
+  std::string seen;
+  const auto note = [&](const std::string& key, member_kind kind, const std::string& value) {
+    seen += key + ':' + std::to_string(static_cast<int>(kind)) + value + ' ';
+  };
+  syclamp::read_members(R"({"a": 0.1000, "b": "x", "c": null, "d": true, "e": {"f": [1]}, "g": -3})", "it", note);
+  CHECK(seen == "a:10.1000 b:2x c:0 d:3 e:3 g:1-3 ");
+  for (const std::string& text :
+       {std::string("{\"a\": 1"), std::string("{\"a\": ") + std::string(1 << 20, '['), std::string("{]")})
+    CHECK_THROWS_AS(syclamp::read_members(text, "it", note), syclamp::invalid_argument);
 }

@@ -300,3 +300,10 @@ TEST_CASE("hostile ledgers are refused without harm") {
                     ContainsSubstring("line 2") && ContainsSubstring("…"));
   CHECK_THROWS_WITH(read_ledger(replaced(short_csv, "\n1,", "\n\x1b[2J,")), ContainsSubstring("\\u001b"));
 }
+
+TEST_CASE("a ledger of too many steps is refused at the first of them") {
+  for (const std::string& whole : all_forms({odd_entry(), {}, odd_entry()})) {
+    CHECK(read_ledger(whole, 3).size() == 3);
+    CHECK_THROWS_WITH(read_ledger(whole, 2), ContainsSubstring("line ") && ContainsSubstring("may have 2 steps"));
+  }
+}

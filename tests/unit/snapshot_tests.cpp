@@ -77,18 +77,18 @@ syclamp::scale_state odd_state() {
   std::uint32_t* counters[] = {&state.clean_steps,      &state.tolerated,      &state.since_change,
                                &state.overflows,        &state.skips_in_a_row, &state.nan_skips_in_a_row,
                                &state.retries_in_a_row, &state.norms};
-  for (std::uint32_t i = 0; i < std::size(counters); ++i) *counters[i] = 4294967295u - i;
+  for (std::uint32_t i = 0; i < std::size(counters); ++i) *counters[i] = (1u << 31) - i;
   state.has_overflowed = 1;
   state.stopped = 1;
   float* reals[] = {&state.mean,        &state.slow_mean, &state.slow_variance, &state.mean_weight,
                     &state.slow_weight, &state.norm_mean, &state.norm_variance};
   for (float i = 1; float* real : reals) *real = 0.1f * i++;
-  state.norm_variance = std::numeric_limits<float>::infinity();
+  state.norm_variance = 0x1.fffffep126f;
   state.slow_mean = -0.0f;
   state.mean = -std::numeric_limits<float>::denorm_min();
-  state.attempted = 18446744073709551615u;
-  state.applied = (1ull << 63) + 1;
-  state.skipped = (1ull << 53) + 1;
+  state.attempted = 1ull << 52;
+  state.applied = (1ull << 51) + 1;
+  state.skipped = (1ull << 51) - 1;
   return state;
 }
 
@@ -103,7 +103,7 @@ std::vector<syclamp::ledger_entry> odd_ledger() {
   record.clip = -std::nanf("");
   record.scale = 0.1f;
   record.limit = -std::numeric_limits<float>::infinity();
-  record.step = (1ull << 63) + 1;
+  record.step = (1ull << 51) + 1;
   record.first_bad = 0;
   record.first_bad_tensor = 5;
   record.first_bad_list = 6;
@@ -572,4 +572,38 @@ TEST_CASE("two processes that save to the same file leave one of theirs, whole")
   waitpid(child, &status, 0);
   CHECK(status == 0);
   CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("a state whose counters are near their limit, or whose means are no numbers, is refused by name and value") {
+  struct wrong {
+    const char* field;
+    ordered_json value;
+    const char* must;
+  };
+  const std::vector<wrong> all{{"clean_steps", 4294967295u, "at most 2147483648"},
+                               {"tolerated", 4294967295u, "at most"},
+                               {"since_change", 4294967295u, "at most"},
+                               {"overflows", (1u << 31) + 1, "at most"},
+                               {"skips_in_a_row", 4294967295u, "at most"},
+                               {"nan_skips_in_a_row", 4294967295u, "at most"},
+                               {"retries_in_a_row", 4294967295u, "at most"},
+                               {"norms", 4294967295u, "at most"},
+                               {"attempted", ~std::uint64_t{0}, "at most 4503599627370496"},
+                               {"mean", "nan", "from -512 to 512"},
+                               {"slow_mean", "-inf", "from -512 to 512"},
+                               {"slow_variance", -1, "from 0 to"},
+                               {"slow_variance", "nan", "from 0 to"},
+                               {"mean_weight", "nan", "from 0 to"},
+                               {"slow_weight", -1, "from 0 to"},
+                               {"norm_mean", "nan", "from -3.4028235e+38 to"},
+                               {"norm_mean", "inf", "from -3.4028235e+38 to"},
+                               {"norm_variance", "inf", "from 0 to"},
+                               {"norm_variance", -0.5, "from 0 to"}};
+  for (const wrong& one : all) {
+    CAPTURE(one.field);
+    ordered_json document = document_of(scaler_snapshot::fresh({}));
+    document["scales"][0][one.field] = one.value;
+    CHECK_THROWS_WITH(syclamp::snapshot_from_json(document.dump()),
+                      ContainsSubstring("scales[0]." + std::string(one.field)) && ContainsSubstring(one.must));
+  }
 }

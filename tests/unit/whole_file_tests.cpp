@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "whole_file.hpp"
+#include "support/whole_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -209,4 +210,114 @@ TEST_CASE("a reader sees the file that it opened, to its end and no further") {
   CHECK_THROWS_WITH(reader.read(7, part.data(), part.size()), ContainsSubstring("state: it is truncated"));
   CHECK_THROWS_WITH(syclamp::file_reader(folder.path() / "absent"), ContainsSubstring("absent: No such file"));
   CHECK_THROWS_WITH(syclamp::file_reader(folder.path()), ContainsSubstring("it is not a file"));
+}
+
+TEST_CASE("links of the user are followed, also to a file that is yet to be made") {
+  const temporary_folder folder;
+  fs::create_directories(folder.path() / "deep");
+  fs::create_symlink("deep", folder.path() / "link");
+  fs::create_symlink("link/target", folder.path() / "first");
+  fs::create_symlink(folder.path() / "first", folder.path() / "second");
+  syclamp::write_output(folder.path() / "second", "made");
+  CHECK(content_of(folder.path() / "deep" / "target") == "made");
+  CHECK(fs::is_symlink(folder.path() / "second"));
+  fs::create_symlink("round", folder.path() / "about");
+  fs::create_symlink("about", folder.path() / "round");
+  CHECK_THROWS_WITH(syclamp::write_output(folder.path() / "round", ""), ContainsSubstring("round: Too many levels"));
+  CHECK_THROWS_WITH(syclamp::write_output(folder.path() / "no" / "file", ""),
+                    ContainsSubstring("No such file or directory; make the folder") && ContainsSubstring("/no"));
+}
+
+TEST_CASE("links of another user are refused, wherever in a path they are") {
+  if (geteuid() != 0) SKIP("only root can make them");
+  constexpr uid_t somebody = 12'345;
+  const temporary_folder folder;
+  fs::create_directory(folder.path() / "mine");
+  const fs::path precious = folder.path() / "mine" / "precious";
+  std::ofstream(precious) << "precious";
+  const fs::path file_link = folder.path() / "results", folder_link = folder.path() / "out";
+  fs::create_symlink(precious, file_link);
+  fs::create_symlink("mine", folder_link);
+  for (const fs::path& link : {file_link, folder_link}) REQUIRE(lchown(link.c_str(), somebody, somebody) == 0);
+  for (const fs::path& file : {file_link, folder_link / "precious"}) {
+    CAPTURE(file);
+    for (const auto& write : {syclamp::write_output, syclamp::replace_file})
+      CHECK_THROWS_WITH(write(file, "new"), ContainsSubstring("is a link of user 12345"));
+    CHECK_THROWS_WITH(syclamp::need_writable(file), ContainsSubstring("is a link of user 12345"));
+    CHECK_THROWS_AS(syclamp::file_replacement(file), syclamp::error);
+  }
+  CHECK(content_of(precious) == "precious");
+  CHECK(files_in(folder.path()) == 3);
+}
+
+TEST_CASE("a file that looks like the temporary one of another program is not touched") {
+  const temporary_folder folder;
+  const fs::path precious = folder.path() / "precious";
+  std::ofstream(precious) << "precious";
+  fs::create_symlink(precious, folder.path() / "results.json.new");
+  syclamp::write_output(folder.path() / "results.json", "new");
+  CHECK(content_of(folder.path() / "results.json") == "new");
+  CHECK(content_of(precious) == "precious");
+}
+
+TEST_CASE("pipes, devices and open files are written to as they are; folders are refused") {
+  const temporary_folder folder;
+  const fs::path pipe = folder.path() / "pipe", link = folder.path() / "link", file = folder.path() / "file";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  fs::create_symlink("pipe", link);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  syclamp::need_writable(pipe);
+  syclamp::write_output(pipe, "one ");
+  syclamp::write_output(link, "two");
+  std::array<char, 64> read_back{};
+  CHECK(read(reader, read_back.data(), read_back.size()) == 7);
+  CHECK(std::string(read_back.data()) == "one two");
+  close(reader);
+  CHECK(fs::is_fifo(pipe));
+  const int leader = posix_openpt(O_RDWR | O_NOCTTY);  // no name of a device that a defect could take away
+  REQUIRE((leader >= 0 && grantpt(leader) == 0 && unlockpt(leader) == 0));
+  const fs::path terminal = ptsname(leader);
+  const int follower = open(terminal.c_str(), O_RDWR | O_NOCTTY);
+  syclamp::need_writable(terminal);
+  syclamp::write_output(terminal, "shown");
+  CHECK(read(leader, read_back.data(), read_back.size()) == 5);
+  CHECK(std::string(read_back.data(), 5) == "shown");
+  close(follower);
+  close(leader);
+  CHECK_THROWS_WITH(syclamp::write_output("/proc/self/fd/99999", "x"), ContainsSubstring("cannot write /proc/self/fd"));
+
+  const int open_file = open(file.c_str(), O_RDWR | O_CREAT, 0600);
+  REQUIRE(write(open_file, "before ", 7) == 7);
+  const fs::path number = "/proc/self/fd/" + std::to_string(open_file);
+  syclamp::need_writable(number);
+  syclamp::write_output(number, "after");
+  close(open_file);
+  CHECK(content_of(file) == "before after");
+
+  CHECK_THROWS_WITH(syclamp::replace_file(pipe, "x"), ContainsSubstring("it is not a file"));
+  CHECK_THROWS_AS(syclamp::write_output(folder.path(), "x"), syclamp::error);
+  CHECK_THROWS_WITH(syclamp::need_writable(folder.path()), ContainsSubstring("Is a directory"));
+  CHECK_THROWS_AS(syclamp::need_writable(""), syclamp::error);
+  CHECK_THROWS_AS(syclamp::need_writable("/"), syclamp::error);
+}
+
+TEST_CASE("a file that is too long is refused before it costs memory") {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "sparse";
+  std::ofstream(file).close();
+  fs::resize_file(file, std::uintmax_t{5} << 30);
+  const int status = status_of_child([&] {
+    struct rusage before{}, after{};
+    getrusage(RUSAGE_SELF, &before);
+    try {
+      syclamp::read_whole_file(file, std::size_t{1} << 30);
+    } catch (const syclamp::error& refused) {
+      getrusage(RUSAGE_SELF, &after);
+      const bool is_named = std::string(refused.what()).find("longer than 1073741824 bytes") != std::string::npos;
+      constexpr long most_kib = 16 << 10;
+      _exit(is_named && after.ru_maxrss - before.ru_maxrss < most_kib ? 0 : 2);
+    }
+    _exit(1);
+  });
+  CHECK(status == 0);
 }

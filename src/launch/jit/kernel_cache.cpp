@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/jit/kernel_cache.hpp"
 
+#include <dirent.h>
+#include <pwd.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cstdint>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "checksum.hpp"
+#include "support/path_walk.hpp"
+#include "support/temporary_file.hpp"
+#include "syclamp/error.hpp"
 #include "warn.hpp"
 
 namespace syclamp::launch::jit {
@@ -24,12 +32,14 @@ namespace fs = std::filesystem;
 
 // A file is: magic, length of the key, length of the content, checksum of the content, key, content.
 constexpr std::array<char, 8> magic = {'s', 'y', 'c', 'l', 'a', 'm', 'p', '1'};
+constexpr std::string_view suffix = ".kernels";
+constexpr std::uint64_t largest_file = std::uint64_t{1} << 30;  // hundreds of times what there is
 
 struct header {
   std::array<char, 8> magic;
   std::uint64_t key_size;
   std::uint64_t content_size;
-  std::uint64_t checksum;  // against accidents; against malice there is `folder_is_ours`
+  std::uint64_t checksum;  // against accidents; against malice there is `open_folder`
 };
 
 std::string_view text_of(const std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
@@ -39,85 +49,212 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
+/// What concerns all kernels is said once, not for each of them.
+void warn_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::lock_guard lock(mutex);
+  if (said.insert(text).second) warn("{}", text);
+}
+
+void warn_not_used(const fs::path& folder, std::string_view why) {
+  warn_once(
+      fmt::format("the kernel cache {} is not used, so kernels are compiled again by each process: {}; set "
+                  "SYCLAMP_CACHE_DIR to a folder that only you can change, or SYCLAMP_CACHE=off",
+                  folder.string(), why));
+}
+
+/// The folder, if it is there and can be trusted.
+descriptor open_cache(const fs::path& folder, bool makes) {
+  try {
+    descriptor open = open_folder(folder, path_trust::folders, makes);
+    if (!open.is_open() && (makes || (errno != ENOENT && errno != ENOTDIR)))
+      warn_not_used(folder, fmt::format("it cannot be {}: {}", makes ? "made" : "opened",
+                                        std::generic_category().message(errno)));
+    return open;
+  } catch (const error& untrusted) {
+    warn_not_used(folder, untrusted.what());
+    return descriptor();
+  }
+}
+
+bool read_all(int file, void* data, std::size_t bytes) {
+  auto* to = static_cast<char*>(data);
+  while (bytes != 0) {
+    const auto count = uninterrupted([&] { return ::read(file, to, bytes); });
+    if (count <= 0) return false;
+    to += count;
+    bytes -= static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+/// The home that the system has for the user; empty if there is none.
+fs::path home_of_user() {
+  std::vector<char> buffer(std::size_t{1} << 14);
+  struct passwd entry{};
+  struct passwd* found = nullptr;
+  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return {};
+  std::error_code failed;
+  const fs::path home = entry.pw_dir;
+  return home.is_absolute() && fs::is_directory(home, failed) ? home : fs::path();
+}
+
+std::uint64_t size_of_environment() {
+  const std::string text = environment("SYCLAMP_CACHE_SIZE");
+  if (text.empty()) return kernel_cache::default_size;
+  constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20, most = std::uint64_t{1} << 40;
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, value);
+  if (problem == std::errc{} && stop == end && value <= most) return value * mebibyte;
+  warn_once(fmt::format("SYCLAMP_CACHE_SIZE is {:?}; it must be a number of MiB, 0 for no limit; {} is used", text,
+                        kernel_cache::default_size / mebibyte));
+  return kernel_cache::default_size;
+}
+
+bool may_write(const fs::path& folder) {
+  const descriptor open = [&] {
+    try {
+      return open_folder(folder, path_trust::folders);
+    } catch (const error&) {  // told when it is used
+      return descriptor();
+    }
+  }();
+  return !open.is_open() || ::faccessat(open.number(), ".", W_OK | X_OK, AT_EACCESS) == 0;
+}
+
+/// A file of the cache, and when it was last used: `load` sets the time of access.
+struct kept_file {
+  std::string name;
+  std::uint64_t bytes;
+  timespec last_use;
+};
+
+std::vector<kept_file> files_in(int folder) {
+  std::vector<kept_file> files;
+  const auto close = [](DIR* stream) { ::closedir(stream); };
+  const int copy = uninterrupted([&] { return ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  const std::unique_ptr<DIR, decltype(close)> stream(copy < 0 ? nullptr : ::fdopendir(copy), close);
+  if (!stream) return files;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    struct stat status{};
+    if (!std::string_view(entry->d_name).ends_with(suffix) ||
+        ::fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+      continue;
+    const auto later = [](const timespec& a, const timespec& b) {
+      return std::tie(a.tv_sec, a.tv_nsec) < std::tie(b.tv_sec, b.tv_nsec) ? b : a;
+    };
+    files.push_back({entry->d_name, static_cast<std::uint64_t>(status.st_size), later(status.st_atim, status.st_mtim)});
+  }
+  return files;
+}
+
+/// Removes what has not been used for longest until the rest fits. The newest file stays, however large it is.
+void forget_oldest(int folder, const std::string& newest, std::uint64_t size) {
+  std::vector<kept_file> files = files_in(folder);
+  std::uint64_t sum = 0;
+  for (const kept_file& file : files) sum += file.bytes;
+  std::ranges::sort(files, {},
+                    [](const kept_file& file) { return std::pair(file.last_use.tv_sec, file.last_use.tv_nsec); });
+  for (const kept_file& file : files) {
+    if (sum <= size) return;
+    if (file.name != newest && ::unlinkat(folder, file.name.c_str(), 0) == 0) sum -= file.bytes;
+  }
+}
+
 }  // namespace
+
+fs::path kernel_cache::user_folder() {
+  // The base directory specification: a relative XDG_CACHE_HOME is to be ignored.
+  if (const fs::path base = environment("XDG_CACHE_HOME"); base.is_absolute()) return base / "syclamp";
+  if (const fs::path home = environment("HOME"); home.is_absolute()) return home / ".cache" / "syclamp";
+  if (const fs::path home = home_of_user(); !home.empty()) return home / ".cache" / "syclamp";
+  return {};
+}
 
 fs::path kernel_cache::default_folder() {
   if (environment("SYCLAMP_CACHE") == "off") return {};
   if (const auto named = environment("SYCLAMP_CACHE_DIR"); !named.empty()) return named;
-  // The base directory specification: a relative XDG_CACHE_HOME is to be ignored.
-  if (const fs::path base = environment("XDG_CACHE_HOME"); base.is_absolute()) return base / "syclamp";
-  if (const fs::path home = environment("HOME"); home.is_absolute()) return home / ".cache" / "syclamp";
-  return {};
+  return user_folder();
+}
+
+std::vector<kernel_cache> kernel_cache::from_environment() {
+  const fs::path first = default_folder();
+  const std::uint64_t size = size_of_environment();
+  if (first.empty() && environment("SYCLAMP_CACHE") != "off")
+    warn_once(
+        "there is no folder for compiled kernels, so each process compiles them again: you have no home; set "
+        "SYCLAMP_CACHE_DIR to a folder of yours, or SYCLAMP_CACHE=off");
+  std::vector<kernel_cache> caches{kernel_cache(first, size)};
+  if (!first.empty() && !may_write(first))
+    if (const fs::path own = user_folder(); !own.empty() && own != first) caches.emplace_back(own, size);
+  return caches;
 }
 
 fs::path kernel_cache::file_of(const std::string& key) const {
-  return folder_ / fmt::format("{:016x}.kernels", checksum(key));
+  return folder_ / fmt::format("{:016x}{}", checksum(key), suffix);
 }
 
 std::optional<std::vector<char>> kernel_cache::load(const std::string& key) const {
   if (folder_.empty()) return {};
+  const descriptor folder = open_cache(folder_, false);
+  if (!folder.is_open()) return {};
   const fs::path path = file_of(key);
-  std::ifstream file(path, std::ios::binary);
-  if (!file || !folder_is_ours()) return {};
-
   const auto refuse = [&](std::string_view why) -> std::optional<std::vector<char>> {
     warn("ignored the kernel cache file {}: {}; it will be written again", path.string(), why);
     return {};
   };
+  // Not to wait for a pipe that somebody has put there.
+  const descriptor file = open_at(folder.number(), path.filename().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!file.is_open()) {
+    if (errno == ENOENT) return {};
+    return refuse(errno == ELOOP ? "it is a link" : std::generic_category().message(errno));
+  }
+  struct stat status{};
+  if (::fstat(file.number(), &status) != 0) return refuse(std::generic_category().message(errno));
+  if (!S_ISREG(status.st_mode)) return refuse("it is not a file, but a folder, a device or a pipe");
+  if (!is_ours(status)) return refuse(fmt::format("it belongs to user {}", status.st_uid));
+  if (others_may_write(status)) return refuse("others may write to it");
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+
   header head{};
-  if (!file.read(reinterpret_cast<char*>(&head), sizeof head)) return refuse("it is truncated");
+  if (size < sizeof head || !read_all(file.number(), &head, sizeof head)) return refuse("it is truncated");
   if (head.magic != magic) return refuse("it was not written by this version of syclamp");
-  // The size of the open file: another process may be replacing the one with this name.
-  file.seekg(0, std::ios::end);
-  const auto size = static_cast<std::uint64_t>(file.tellg());
-  file.seekg(sizeof head);
-  if (head.key_size > size || head.content_size > size || sizeof head + head.key_size + head.content_size != size)
+  if (size > largest_file || head.key_size > size || head.content_size > size ||
+      sizeof head + head.key_size + head.content_size != size)
     return refuse("it is truncated or damaged");
   std::string stored_key(head.key_size, '\0');
   std::vector<char> content(head.content_size);
-  if (!file.read(stored_key.data(), static_cast<std::streamsize>(stored_key.size())) ||
-      !file.read(content.data(), static_cast<std::streamsize>(content.size())))
+  if (!read_all(file.number(), stored_key.data(), stored_key.size()) ||
+      !read_all(file.number(), content.data(), content.size()))
     return refuse("it cannot be read");
   if (stored_key != key) return refuse("it belongs to other kernels");
   if (checksum(text_of(content)) != head.checksum) return refuse("its checksum is wrong");
+  const std::array<timespec, 2> used_now{timespec{0, UTIME_NOW}, timespec{0, UTIME_OMIT}};
+  std::ignore = ::futimens(file.number(), used_now.data());  // files of root stay as they are
   return content;
 }
 
 void kernel_cache::store(const std::string& key, const std::vector<char>& content) const {
   if (folder_.empty()) return;
-  const auto give_up = [&](std::string_view why) {
-    warn("compiled kernels are not kept: {}; set SYCLAMP_CACHE_DIR to a folder of yours, or SYCLAMP_CACHE=off", why);
-  };
-  std::error_code failed;
-  fs::create_directories(folder_.parent_path(), failed);
-  mkdir(folder_.c_str(), S_IRWXU);  // ours from the start, whatever the umask
-  if (!fs::is_directory(folder_, failed)) return give_up(fmt::format("cannot make the folder {}", folder_.string()));
-  if (!folder_is_ours()) return give_up(fmt::format("others may write to {}", folder_.string()));
-
-  // A name that no other process and no other thread uses; renaming it is atomic.
-  std::string temporary = (folder_ / "new-XXXXXX").string();
-  const int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0) return give_up(fmt::format("cannot write to {}: {}", folder_.string(), std::strerror(errno)));
-  close(descriptor);
-  const header head{magic, key.size(), content.size(), checksum(text_of(content))};
-  std::ofstream file(temporary, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(&head), sizeof head);
-  file.write(key.data(), static_cast<std::streamsize>(key.size()));
-  file.write(content.data(), static_cast<std::streamsize>(content.size()));
-  file.close();
-  if (file) fs::rename(temporary, file_of(key), failed);
-  if (!file || failed) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    give_up(fmt::format("cannot write to {}: disk full?", folder_.string()));
+  const descriptor folder = open_cache(folder_, true);
+  if (!folder.is_open()) return;
+  try {
+    const fs::path path = file_of(key);
+    const std::string name = path.filename().string();
+    remove_leftovers(folder.number());
+    constexpr mode_t owner_writes_all_read = 0644;  // as far as umask and folder let: a cache may be for everybody
+    temporary_file file(folder.number(), path, owner_writes_all_read);
+    const header head{magic, key.size(), content.size(), checksum(text_of(content))};
+    file.write({reinterpret_cast<const char*>(&head), sizeof head});
+    file.write(key);
+    file.write(text_of(content));
+    file.rename_to(name);
+    if (size_ != 0) forget_oldest(folder.number(), name, size_);
+  } catch (const error& failed) {
+    warn_not_used(folder_, failed.what());
   }
-}
-
-// Compiled kernels are code that we run: a folder that another user could write to is not trusted.
-bool kernel_cache::folder_is_ours() const {
-  struct stat status{};
-  if (stat(folder_.c_str(), &status) != 0) return false;
-  return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 }  // namespace syclamp::launch::jit

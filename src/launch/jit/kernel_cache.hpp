@@ -2,6 +2,7 @@
 // Compiled kernels on disk. Nothing here knows of SYCL: bytes are kept under a key that says all they depend on.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -11,25 +12,42 @@ namespace syclamp::launch::jit {
 
 /// A folder with one file a key. Any number of processes may use it at once: files appear whole, by renaming.
 /// Whatever is wrong with a file or with the folder costs a warning and a compilation, never more.
+///
+/// Compiled kernels are code that runs as the user. So a folder is used only if nobody but the user and root can put
+/// a file into it, or another folder into its place; and a file only if it belongs to one of them.
 class kernel_cache {
  public:
-  /// `folder` empty: no cache, nothing is ever found or stored.
-  explicit kernel_cache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  /// How many bytes a folder may hold, unless SYCLAMP_CACHE_SIZE says otherwise.
+  static constexpr std::uint64_t default_size = std::uint64_t{1} << 30;
 
-  /// The folder that the environment asks for: SYCLAMP_CACHE=off, SYCLAMP_CACHE_DIR, XDG_CACHE_HOME or HOME, in this
-  /// order. Empty if the cache is off or none of them is set.
+  /// \param folder  empty: no cache, nothing is ever found or stored
+  /// \param size    how many bytes the files may have together; 0 is any number
+  explicit kernel_cache(std::filesystem::path folder, std::uint64_t size = default_size)
+      : folder_(std::move(folder)), size_(size) {}
+
+  /// What the environment asks for, to be searched in this order; new kernels go to the last one. That is one cache,
+  /// or two if SYCLAMP_CACHE_DIR is a folder that the user may only read: that one, and the user's own.
+  static std::vector<kernel_cache> from_environment();
+
+  /// The first folder that the environment asks for: SYCLAMP_CACHE_DIR, or that of the user. Empty if
+  /// SYCLAMP_CACHE is `off` or there is none.
   static std::filesystem::path default_folder();
 
+  /// XDG_CACHE_HOME/syclamp, else HOME/.cache/syclamp, else the same in the home that the system has for the user.
+  static std::filesystem::path user_folder();
+
+  /// Notes when a file was last used, if it belongs to the user.
   std::optional<std::vector<char>> load(const std::string& key) const;
+
+  /// Removes the files that have not been used for longest if all of them together are too large.
   void store(const std::string& key, const std::vector<char>& content) const;
 
   /// Where the content of `key` is kept.
   std::filesystem::path file_of(const std::string& key) const;
 
  private:
-  bool folder_is_ours() const;
-
   std::filesystem::path folder_;
+  std::uint64_t size_;
 };
 
 }  // namespace syclamp::launch::jit

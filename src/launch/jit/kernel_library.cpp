@@ -67,11 +67,13 @@ class compiled_library final : public kernel_library {
 
   bundle load_or_compile(std::string_view family) const {
     const std::string source = family_source(family, tuning());
-    const kernel_cache cache(kernel_cache::default_folder());
+    const std::vector<kernel_cache> caches = kernel_cache::from_environment();
     std::string key = environment_key(device_) + "source: " + source;
     for (const embedded_file& file : embedded_files()) key += fmt::format("\nfile: {}\n{}", file.path, file.text);
 
-    if (auto bytes = cache.load(key)) {
+    for (const kernel_cache& cache : caches) {
+      auto bytes = cache.load(key);
+      if (!bytes) continue;
       try {
         return deserialise(context_, device_, *bytes);
       } catch (const sycl::exception& refused) {
@@ -83,7 +85,7 @@ class compiled_library final : public kernel_library {
     // it: an engine that is destroyed at the end of the process would call into a library that is gone.
     std::vector<char> bytes = serialise(compile(context_, device_, source));
     bundle loaded = deserialise(context_, device_, bytes);
-    cache.store(key, bytes);
+    caches.back().store(key, bytes);
     return loaded;
   }
 

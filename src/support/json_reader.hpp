@@ -36,6 +36,19 @@ json read_json(std::string_view text, const std::string& what, const element_han
 /// The same from CBOR, of which only what JSON needs is understood, and byte strings.
 json read_cbor(std::string_view bytes, const std::string& what, const element_handler& handler = {});
 
+/// What the value of a member is.
+enum class member_kind {
+  null,
+  number,  ///< as it was written, so that it can be rounded once, to any type
+  text,    ///< without its quotes
+  other,   ///< true, false, an array or an object
+};
+
+/// Calls `take` for each member of an object that holds numbers and texts, in order.
+/// \throws invalid_argument that begins with `what`, the thing that is read
+void read_members(std::string_view text, const std::string& what,
+                  const std::function<void(const std::string& key, member_kind kind, std::string value)>& take);
+
 std::string to_cbor(const json& document);
 
 /// How many values a document has, itself among them: what `most_values` is the limit of.

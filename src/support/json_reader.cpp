@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "json_reader.hpp"
+#include "support/json_reader.hpp"
 
 #include <algorithm>
 
@@ -9,6 +9,15 @@
 
 namespace syclamp {
 namespace {
+
+constexpr std::size_t longest_problem = 200, longest_value = 60;
+
+/// For messages: a file may hold a number of a million digits.
+std::string shortened(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return std::string(text);
+  while (longest != 0 && (static_cast<unsigned char>(text[longest]) & 0xc0) == 0x80) --longest;  // whole characters
+  return std::string(text.substr(0, longest)) + "…";
+}
 
 /// Builds a value from the parser's events, within limits.
 class json_builder {
@@ -39,9 +48,9 @@ class json_builder {
   }
 
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& problem) {
-    const std::string_view text = problem.what();  // "[json.exception.…] parse error at …"
+    const std::string_view text = problem.what();  // "[json.exception.…] parse error at …", with what was read last
     const auto bracket = text.find("] ");
-    refuse(bracket == text.npos ? text : text.substr(bracket + 2));
+    refuse(shortened(bracket == text.npos ? text : text.substr(bracket + 2), longest_problem));
   }
 
  private:
@@ -103,6 +112,61 @@ class json_builder {
   json root_;
 };
 
+/// Hands on the members of one object.
+class member_reader {
+ public:
+  using handler = std::function<void(const std::string&, member_kind, std::string)>;
+
+  member_reader(const std::string& what, const handler& take) : what_(what), take_(take) {}
+
+  bool null() { return put(member_kind::null, ""); }
+  bool boolean(bool) { return put(member_kind::other, ""); }
+  bool number_integer(json::number_integer_t value) { return put(member_kind::number, std::to_string(value)); }
+  bool number_unsigned(json::number_unsigned_t value) { return put(member_kind::number, std::to_string(value)); }
+  bool number_float(json::number_float_t, const std::string& written) { return put(member_kind::number, written); }
+  bool string(std::string& value) { return put(member_kind::text, std::move(value)); }
+  bool binary(json::binary_t&) { return put(member_kind::other, ""); }
+  bool start_object(std::size_t) { return open(); }
+  bool end_object() { return close(); }
+  bool start_array(std::size_t) { return open(); }
+  bool end_array() { return close(); }
+
+  bool key(std::string& name) {
+    if (depth_ != 1) return true;
+    if (++keys_ > most_keys) refuse(fmt::format("an object in it has more than {} keys", most_keys));
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string& token, const nlohmann::detail::exception&) {
+    refuse("not an object of JSON: it cannot be read at " + shown(token));
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view why) const { throw invalid_argument(fmt::format("{}: {}", what_, why)); }
+
+  bool put(member_kind kind, std::string value) {
+    if (depth_ == 1) take_(key_, kind, std::move(value));
+    return true;
+  }
+
+  bool open() {
+    put(member_kind::other, "");
+    if (++depth_ > deepest_json) refuse(fmt::format("it is nested more than {} deep", deepest_json));
+    return true;
+  }
+
+  bool close() {
+    --depth_;
+    return true;
+  }
+
+  const std::string& what_;
+  const handler& take_;
+  std::string key_;
+  std::size_t depth_ = 0, keys_ = 0;
+};
+
 json read(std::string_view bytes, const std::string& what, const element_handler& handler, json::input_format_t form) {
   json_builder builder(what, handler);
   json::sax_parse(bytes, &builder, form);
@@ -142,6 +206,11 @@ json read_cbor(std::string_view bytes, const std::string& what, const element_ha
   return read(bytes, what, handler, json::input_format_t::cbor);
 }
 
+void read_members(std::string_view text, const std::string& what, const member_reader::handler& take) {
+  member_reader reader(what, take);
+  json::sax_parse(text, &reader, json::input_format_t::json);
+}
+
 std::string to_cbor(const json& document) {
   std::string bytes;
   json::to_cbor(document, nlohmann::detail::output_adapter<char, std::string>(bytes));
@@ -156,13 +225,13 @@ std::size_t values_in(const json& document) {
 }
 
 std::string shown(const json& value) {
-  constexpr std::size_t longest = 60;
   if (value.is_binary()) return "a string of bytes";
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
-  std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-  if (text.size() > longest) text.replace(longest, std::string::npos, "…");
-  return text;
+  const auto dump = [](const json& it) { return it.dump(-1, ' ', true, json::error_handler_t::replace); };
+  if (!value.is_string()) return shortened(dump(value), longest_value);
+  const auto& text = value.get_ref<const std::string&>();  // cut before it is written out: it may be long
+  return text.size() <= longest_value ? dump(value) : dump(json(text.substr(0, longest_value))) + "…";
 }
 
 }  // namespace syclamp

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/path_walk.hpp"
+
+#include <sys/vfs.h>
+
+#include <array>
+#include <climits>
+#include <deque>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "syclamp/error.hpp"
+
+namespace syclamp {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int most_links = 40;  // as many as the kernel follows
+
+bool is_in_proc(const descriptor& file) {
+  constexpr long proc = 0x9fa0;  // PROC_SUPER_MAGIC
+  struct statfs system{};
+  return ::fstatfs(file.number(), &system) == 0 && system.f_type == proc;
+}
+
+/// Goes down a path. Links are replaced by what they say.
+class path_walk {
+ public:
+  path_walk(const fs::path& path, path_trust trust) : trust_(trust) { add(path); }
+
+  bool is_done() const { return left_.empty(); }
+  bool is_last() const { return left_.size() == 1; }
+  const std::string& next() const { return left_.front(); }
+  const fs::path& place() const { return place_; }
+  descriptor take() { return std::move(folder_); }
+
+  /// Goes into the next folder, or replaces the next link. False if there is none; `errno` has the reason.
+  bool advance() {
+    const std::string name = next();
+    descriptor entry = open_at(folder_.number(), name.c_str(), O_PATH | O_NOFOLLOW);
+    struct stat status{};
+    if (!entry.is_open() || ::fstat(entry.number(), &status) != 0) return false;
+    if (S_ISLNK(status.st_mode)) return replace_link(entry, status);
+    if (!S_ISDIR(status.st_mode)) {
+      errno = ENOTDIR;
+      return false;
+    }
+    left_.pop_front();
+    folder_ = std::move(entry);
+    place_ /= name;
+    judge(status);
+    return true;
+  }
+
+  /// Makes the next folder.
+  bool make() const { return ::mkdirat(folder_.number(), next().c_str(), S_IRWXU) == 0 || errno == EEXIST; }
+
+  bool next_is_link() const {
+    struct stat status{};
+    return ::fstatat(folder_.number(), next().c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
+  }
+
+  bool is_in_proc() const { return syclamp::is_in_proc(folder_); }
+
+ private:
+  /// Puts the names of `path` before those that are left.
+  void add(const fs::path& path) {
+    auto at = left_.begin();
+    for (const fs::path& part : path.relative_path())
+      if (!part.empty() && part != ".") at = left_.insert(at, part.string()) + 1;
+    if (!path.is_absolute() && folder_.is_open()) return;
+    place_ = path.is_absolute() ? "/" : "";
+    folder_ = open_at(AT_FDCWD, path.is_absolute() ? "/" : ".", O_PATH | O_DIRECTORY);
+    struct stat status{};
+    if (!folder_.is_open() || ::fstat(folder_.number(), &status) != 0)
+      throw error(fmt::format("cannot open {}: {}", path.string(), std::generic_category().message(errno)));
+    judge(status);
+  }
+
+  bool replace_link(const descriptor& link, const struct stat& status) {
+    if (++links_ > most_links) {
+      errno = ELOOP;
+      return false;
+    }
+    if (!is_ours(status))
+      throw error(fmt::format("{} is a link of user {}; name what it leads to instead", (place_ / next()).string(),
+                              status.st_uid));
+    std::array<char, PATH_MAX> target;
+    const auto length = ::readlinkat(link.number(), "", target.data(), target.size());
+    if (length < 0) return false;
+    left_.pop_front();
+    add(fs::path(std::string(target.data(), static_cast<std::size_t>(length))));
+    return true;
+  }
+
+  void judge(const struct stat& status) const {
+    if (trust_ != path_trust::folders) return;
+    if (!is_ours(status))
+      throw error(fmt::format("{} belongs to user {}, neither to you nor to root", place_.string(), status.st_uid));
+    if (others_may_write(status) && (is_done() || (status.st_mode & S_ISVTX) == 0))
+      throw error(fmt::format("others may write to {}, whose mode is {:o}", place_.string(), status.st_mode & 07777));
+  }
+
+  path_trust trust_;
+  descriptor folder_;
+  fs::path place_;  // of that folder
+  std::deque<std::string> left_;
+  int links_ = 0;
+};
+
+}  // namespace
+
+bool is_ours(const struct stat& status) { return status.st_uid == 0 || status.st_uid == ::geteuid(); }
+
+bool others_may_write(const struct stat& status) { return (status.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
+
+descriptor open_folder(const fs::path& folder, path_trust trust, bool makes) {
+  path_walk walk(fs::absolute(folder), trust);
+  while (!walk.is_done())
+    if (!walk.advance() && !(makes && errno == ENOENT && walk.make() && walk.advance())) return descriptor();
+  return walk.take();
+}
+
+path_end find_end(const fs::path& file) {
+  std::string problem = std::generic_category().message(file.empty() ? ENOENT : EISDIR);
+  try {
+    path_walk walk(file, path_trust::links);
+    while (!walk.is_done()) {
+      const bool is_proc = walk.is_in_proc();
+      if (walk.is_last() && (is_proc || !walk.next_is_link())) {
+        std::string name = walk.next();
+        return {walk.take(), std::move(name), is_proc};
+      }
+      if (walk.advance()) continue;
+      const int reason = errno;
+      problem = std::generic_category().message(reason);
+      if (reason == ENOENT) problem += fmt::format("; make the folder {}", (walk.place() / walk.next()).string());
+      break;
+    }
+  } catch (const error& refused) {
+    problem = refused.what();
+  }
+  throw error(fmt::format("cannot write {}: {}", file.string(), problem));
+}
+
+}  // namespace syclamp
