@@ -19,7 +19,7 @@ class kernel_library;
 
 /// What every operation needs: an in-order queue, the tuning profile of its device, and the compiled kernels.
 ///
-/// An engine is a handle: copies share everything and are cheap. Engines do not know of each other, so any number of
+/// An engine is a handle: copies share everything and are cheap, and moving is copying. Engines do not know of each other, so any number of
 /// them, on any devices, may be used by any threads at once. Kernels are compiled when they are first needed and kept
 /// on disk (see docs/architecture.md, "The kernel cache").
 class engine {
@@ -34,6 +34,9 @@ class engine {
   ///                 environment variable SYCLAMP_PROFILE names.
   /// \throws invalid_argument if the queue is not in-order or there is no such profile.
   explicit engine(sycl::queue queue, std::string_view profile = {});
+
+  engine(const engine&) = default;
+  engine& operator=(const engine&) = default;
 
   /// The queue to which all operations of this engine go.
   sycl::queue& queue() const;

@@ -52,6 +52,9 @@ class delayed_scaling {
   /// the list are channels (`channels_of`).
   delayed_scaling(const tensor_list& tensors, float limit, const settings& how);
 
+  delayed_scaling(const delayed_scaling&) = default;  // moving is copying
+  delayed_scaling& operator=(const delayed_scaling&) = default;
+
   /// Moves all scales, from an inspection of the tensors before they were quantised. Does not wait or allocate.
   /// \param look  of a list with as many tensors, with `detail::tensors`
   sycl::event update(const inspector& look) const;

@@ -29,7 +29,11 @@ class spike_guard {
   /// \throws invalid_argument if the threshold is not positive or the window is empty
   spike_guard(engine on, const settings& how);
 
+  spike_guard(const spike_guard&) = default;  // moving is copying
+  spike_guard& operator=(const spike_guard&) = default;
+
   /// Looks at `*value`, in device memory, and enters it into the mean. Does not wait.
+  /// \throws invalid_argument if the scaler belongs to another queue
   sycl::event check(const float* value, const loss_scaler& scaler) const;
 
  private:

@@ -17,6 +17,9 @@ class unscaled_gradients {
   /// \throws invalid_argument if a tensor is not FP32
   static unscaled_gradients never_scaled(tensor_list gradients);
 
+  unscaled_gradients(const unscaled_gradients&) = default;  // moving is copying
+  unscaled_gradients& operator=(const unscaled_gradients&) = default;
+
   const tensor_list& list() const { return list_; }
 
   /// Of the operation that unscaled them.
