@@ -181,7 +181,8 @@ const std::vector<cost_row>& costs() {
   static const std::vector<cost_row> all = {
       {"skipped_step", "an AdamW step with clipping that is skipped, over one that is applied", skipped_step},
       {"loss_scaling", "scaler.step(AdamW) and update(), over apply() alone", loss_scaling},
-      {"new_addresses", "host time of a step with new addresses of 10000 tensors, over one with the same", new_addresses},
+      {"new_addresses", "host time of a step with new addresses of 10000 tensors, over one with the same",
+       new_addresses},
 #if defined(SYCL_EXT_ONEAPI_KERNEL_COMPILER)
       {"host_step", "host time of a step, 100000 parameters in 50 tensors, over an empty kernel's", host_step},
       {"host_step_recorded", "the same with the step recorded as a graph", host_step_recorded},

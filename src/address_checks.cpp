@@ -14,8 +14,7 @@ namespace {
 
 /// The device itself, or the one that it is a part of. The parts of a device share its memory.
 sycl::device root_of(sycl::device device) {
-  while (device.get_info<sycl::info::device::partition_type_property>() !=
-         sycl::info::partition_property::no_partition)
+  while (device.get_info<sycl::info::device::partition_type_property>() != sycl::info::partition_property::no_partition)
     device = device.get_info<sycl::info::device::parent_device>();
   return device;
 }

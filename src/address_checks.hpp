@@ -24,9 +24,7 @@ class address_checks {
   address_checks(const sycl::queue& queue, std::size_t tensors, bool reads_system_memory);
 
   /// True if the address is known to be good, or needs no question. The alignment has been checked.
-  bool is_known(std::uint64_t address) const {
-    return !asks_ || address == 0 || known_[place_of(address)] == address;
-  }
+  bool is_known(std::uint64_t address) const { return !asks_ || address == 0 || known_[place_of(address)] == address; }
 
   /// Asks the runtime.
   /// \throws invalid_argument that names the tensor

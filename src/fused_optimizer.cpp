@@ -238,8 +238,8 @@ struct fused_optimizer::state_type {
   memory_parts parts() const {
     const std::uint64_t base = address_of(arena.data());
     const std::uint64_t shadow_begin = address_of(arena.row(1 + most_states));
-    return {parameters, slots,        storage, rule.states(), {base, shadow_begin, 0},
-            {shadow_begin, base + arena.bytes(), 0}, shadows};
+    return {parameters, slots, storage, rule.states(), {base, shadow_begin, 0}, {shadow_begin, base + arena.bytes(), 0},
+            shadows};
   }
 
   /// Addresses of moments that the caller gives.
@@ -323,14 +323,15 @@ struct fused_optimizer::state_type {
     const std::uint64_t id = list.prepared().id;
     if (id == gradients.prepared().id) return memory_map.check_gradients(list, true);
     if (shadow && id == shadow->prepared().id) return memory_map.check_gradients(gradients, true);
+    if (memory_map.has_seen(list)) return;
     check_sizes("optimizer", list, *weights);
-    memory_map.check_gradients(list, false);
     for (std::size_t i = 0; i < list.size(); ++i)
       if (!is_gradient_type(list[i].type()) || list.group(i) != gradients.group(i))
         throw invalid_argument(fmt::format(
             "optimizer: {} is {} in group {}; gradients must be float16, bfloat16 or float32, in the group of "
             "their parameter ({})",
             described(list, i), name_of(list[i].type()), list.group(i), gradients.group(i)));
+    memory_map.check_gradients(list, false);
   }
 
   // --- Hyper-parameters: the queue fills in the words of the device's record that change -----------------------------
@@ -387,6 +388,7 @@ fused_optimizer::~fused_optimizer() {
 const tensor_list& fused_optimizer::gradients() const { return state_->gradients; }
 
 const tensor_list& fused_optimizer::unscaled_gradients() const {
+  state_->check_list(state_->gradients);  // before anything is unscaled where it must not be
   if (state_->shadow) return state_->current_shadow();
   if (state_->gradients.is_all(element_type::float32)) return state_->gradients;
   throw misuse_error(

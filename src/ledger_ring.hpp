@@ -43,7 +43,7 @@ class ledger_ring {
 
   std::uint32_t steps_, scales_;
   device_array<kernels::ledger_slot> written_;
-  device_array<kernels::ledger_slot> mirror_;  ///< host memory, if the device cannot write there at any time
+  device_array<kernels::ledger_slot> mirror_;      ///< host memory, if the device cannot write there at any time
   mutable std::atomic<std::uint64_t> newest_ = 0;  ///< a step that has been found finished
 };
 

@@ -14,10 +14,9 @@ namespace {
 
 [[noreturn]] void refuse_overlap(const char* operation, const tensor_list& in, const tensor_list& out,
                                  std::size_t written, std::size_t other, bool is_other_output) {
-  throw invalid_argument(
-      fmt::format("{}: the output {} overlaps the {} {}; use separate memory, or the very same with the same type",
-                  operation, described(out, written), is_other_output ? "output" : "input",
-                  described(is_other_output ? out : in, other)));
+  throw invalid_argument(fmt::format(
+      "{}: the output {} overlaps the {} {}; use separate memory, or the very same with the same type", operation,
+      described(out, written), is_other_output ? "output" : "input", described(is_other_output ? out : in, other)));
 }
 
 /// In the order of addresses, anything that overlaps follows what it overlaps.
@@ -34,8 +33,8 @@ bool check_overlaps(const char* operation, const tensor_list& in, const tensor_l
     const bool is_output = i == inputs.size() || (o != outputs.size() && outputs[o].begin <= inputs[i].begin);
     const memory_extent& one = is_output ? outputs[o++] : inputs[i++];
     if ((is_output ? from : to).host_addresses[one.index] == 0) continue;  // absent there: left out by the operation
-    const bool is_in_place = from.host_addresses[one.index] == to.host_addresses[one.index] &&
-                             in[one.index].type() == out[one.index].type();
+    const bool is_in_place =
+        from.host_addresses[one.index] == to.host_addresses[one.index] && in[one.index].type() == out[one.index].type();
     shares = shares || is_in_place;
     if (is_in_place && !is_output) continue;
     if (reaches(output, one))
@@ -77,8 +76,7 @@ void check_sizes(const char* operation, const tensor_list& in, const tensor_list
 bool check_pair(const char* operation, const tensor_list& in, const tensor_list& out) {
   constexpr std::size_t remembered = 8;
   const auto &from = in.prepared(), &to = out.prepared();
-  auto known =
-      std::find_if(to.fits.begin(), to.fits.end(), [&](const auto& fit) { return fit.other_id == from.id; });
+  auto known = std::find_if(to.fits.begin(), to.fits.end(), [&](const auto& fit) { return fit.other_id == from.id; });
   if (known == to.fits.end()) {
     check_sizes(operation, in, out);
     if (to.fits.size() == remembered) to.fits.erase(to.fits.begin());

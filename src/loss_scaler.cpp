@@ -158,7 +158,7 @@ struct loss_scaler::state_type {
 
   /// Frees what is kept for lists that nobody else holds. Names that the ledger still tells are kept.
   void release_lists() {
-    constexpr long own_handles = 2;  // the inspector's and that in named_lists
+    constexpr long own_handles = 2;                 // the inspector's and that in named_lists
     std::map<std::uint32_t, std::uint64_t> unused;  // index → number of the list
     for (const auto& [id, list] : lists)
       if (list.reached == stage::fresh && !list.is_drafted && !list.is_recorded &&
@@ -237,7 +237,9 @@ struct loss_scaler::state_type {
 
   void add_sum(const tensor_list& sum) {
     const auto is_same = [&](const tensor_list& one) { return one.prepared().id == sum.prepared().id; };
-    if (std::none_of(sums.begin(), sums.end(), is_same)) sums.push_back(sum);
+    if (std::any_of(sums.begin(), sums.end(), is_same)) return;
+    std::erase_if(sums, [](const tensor_list& one) { return one.use_count() == 1; });  // nobody else holds them
+    sums.push_back(sum);
   }
 
   static bool shares_memory(const tensor_list& one, const tensor_list& other) {
@@ -256,13 +258,14 @@ struct loss_scaler::state_type {
 
   /// How far everything has come, to be put back.
   std::function<void()> copy_of_stages() {
-    std::map<std::uint64_t, std::pair<stage, std::uint64_t>> of_lists;
-    for (const auto& [id, list] : lists) of_lists.emplace(id, std::pair(list.reached, list.unscaled_to));
+    std::map<std::uint64_t, std::tuple<stage, std::uint64_t, bool, bool>> of_lists;
+    for (const auto& [id, list] : lists)
+      of_lists.emplace(id, std::tuple(list.reached, list.unscaled_to, list.is_drafted, list.is_recorded));
     return [this, of_lists, scaled = is_scaled, judged = is_judged, open = is_window_open, open_sums = sums,
             looked_at_nothing = unjudged] {
       for (auto& [id, list] : lists)
         if (const auto then = of_lists.find(id); then != of_lists.end())
-          std::tie(list.reached, list.unscaled_to) = then->second;
+          std::tie(list.reached, list.unscaled_to, list.is_drafted, list.is_recorded) = then->second;
       is_scaled = scaled;
       is_judged = judged;
       is_window_open = open;
@@ -345,19 +348,17 @@ struct loss_scaler::state_type {
       const tensor_list& gradients = is_unscaled ? one.unscaled_gradients() : one.gradients();
       done = one.apply({gradients, verdicts, options.scales > 1});
     } catch (...) {
-      withdraw(one, list, verdicts);
+      withdraw(list, verdicts);
       throw;
     }
-    return policy.clear_on_skip ? clear_if_skipped(one, verdicts) : done;
-  }
-
-  sycl::event clear_if_skipped(const optimizer& one, const step_verdict* verdicts) const {
+    if (!policy.clear_on_skip) return done;
     constexpr auto verdict_words = static_cast<std::uint32_t>(sizeof(step_verdict) / sizeof(std::uint32_t));
     return clear_unless(one.gradients(), &verdicts->apply, options.scales > 1 ? verdict_words : 0, 1);
   }
 
-  /// An optimizer was not applied, because it or one before it has thrown: the record of the step will say so.
-  void withdraw(const optimizer& one, known_list& list, const step_verdict* verdicts) {
+  /// An optimizer was not applied, because it or one before it has thrown: the record of the step will say so. Its
+  /// gradients are not cleared, whatever the policy says: they may lie where it has refused to find them.
+  void withdraw(known_list& list, const step_verdict* verdicts) {
     sycl::queue& queue = on.queue();
     const bool was_judged = verdicts == list.verdicts.get();
     if (!was_judged) queue.memcpy(list.verdicts.get(), verdicts, options.scales * sizeof(step_verdict));
@@ -366,7 +367,6 @@ struct loss_scaler::state_type {
     on.kernels().submit_items(queue, launch::refuse_jointly, options.scales, memory.get(), nullptr, drafts.get(),
                               options.scales, list.verdicts.get());
     queue.fill(joint_findings, 0u, 1);
-    if (policy.clear_on_skip) clear_if_skipped(one, list.verdicts.get());
   }
 
   engine on;
@@ -383,9 +383,9 @@ struct loss_scaler::state_type {
   std::map<std::uint64_t, known_list> lists;  ///< by the number of the list
   bool is_scaled = false, is_judged = false, is_window_open = false;
   std::vector<tensor_list> sums;  ///< of the accumulation window that is open
-  std::uint32_t unjudged = 0;  ///< steps of a disabled scaler, which look at nothing
+  std::uint32_t unjudged = 0;     ///< steps of a disabled scaler, which look at nothing
 
-  mutable std::mutex names_mutex;  ///< of the rest, which `ledger` reads from any thread
+  mutable std::mutex names_mutex;                    ///< of the rest, which `ledger` reads from any thread
   std::map<std::uint32_t, tensor_list> named_lists;  ///< by their index
   std::uint32_t next_index = 0;
   std::map<std::uint64_t, std::string> kept_names;  ///< of records that were loaded, or whose list is gone, by number
@@ -517,8 +517,7 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
   try {
     for (; next < all.size(); ++next) done = state_->apply(*all[next], list_of(next), list_of(next).verdicts.get());
   } catch (...) {
-    for (++next; next < all.size(); ++next)
-      state_->withdraw(*all[next], list_of(next), list_of(next).verdicts.get());
+    for (++next; next < all.size(); ++next) state_->withdraw(list_of(next), list_of(next).verdicts.get());
     throw;
   }
   return done;

@@ -60,8 +60,7 @@ optimizer_memory_map::optimizer_memory_map(const memory_parts& parts) : parts_(p
     const std::uint64_t count = parts_.parameters[i].gradient.count();
     add(slot.weights, count * sizeof(float), i);
     add(slot.model, count * size_of(slot.model_type), i);
-    for (std::uint32_t k = 0; k < parts_.states; ++k)
-      add(slot.states[k], count * size_of(parts_.storage.moments), i);
+    for (std::uint32_t k = 0; k < parts_.states; ++k) add(slot.states[k], count * size_of(parts_.storage.moments), i);
   }
   if (parts_.arena.begin < parts_.arena.end) written_.push_back(parts_.arena);
   written_and_shadows_ = written_;
@@ -97,10 +96,15 @@ std::string optimizer_memory_map::part_at(std::uint64_t begin, std::uint64_t end
   return name;
 }
 
-void optimizer_memory_map::check_gradients(const tensor_list& gradients, bool are_own) {
+bool optimizer_memory_map::has_seen(const tensor_list& gradients) const {
   const auto& table = gradients.prepared();
-  for (const seen_list& one : good_)
-    if (one.version == table.version && one.id == table.id) return;
+  return std::any_of(good_.begin(), good_.end(),
+                     [&](const seen_list& one) { return one.version == table.version && one.id == table.id; });
+}
+
+void optimizer_memory_map::check_gradients(const tensor_list& gradients, bool are_own) {
+  if (has_seen(gradients)) return;
+  const auto& table = gradients.prepared();
   if (const overlap found = overlap_between(table.extents(), are_own ? written_and_shadows_ : written_)) {
     const memory_extent& gradient = *found.first;
     refuse(fmt::format("gradient of {}", described(gradients, gradient.index)), part_at(gradient.begin, gradient.end));

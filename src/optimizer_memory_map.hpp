@@ -35,6 +35,9 @@ class optimizer_memory_map {
   /// \throws invalid_argument that names two tensors that are written and overlap
   void check_within() const;
 
+  /// The list was looked at, with the addresses that it has now.
+  bool has_seen(const tensor_list& gradients) const;
+
   /// Looks again only if the list's addresses have changed since.
   /// \param are_own  these are the optimizer's gradients, which may not lie on shadows, either
   /// \throws invalid_argument that names a gradient and what it overlaps

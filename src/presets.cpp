@@ -191,7 +191,8 @@ struct entry {
 };
 
 const std::vector<entry>& entries() {
-  static const auto& all = *new std::vector<entry>{  // never destroyed: exit handlers may ask, too
+  static const auto& all = *new std::vector<entry>{
+      // never destroyed: exit handlers may ask, too
       {{"syclamp", "our own: PyTorch's numbers, a floor and a ceiling, NaN told apart", ""},
        [] { return scaling_policy{}; }},
       {{"pytorch", "torch.amp.GradScaler", "stays at 2^-126 where GradScaler goes on to 0"}, pytorch},

@@ -121,7 +121,8 @@ std::size_t delayed_scaling::size() const { return state_->limits.size(); }
 
 float delayed_scaling::limit(std::size_t tensor) const {
   if (tensor >= size())
-    throw invalid_argument(fmt::format("delayed_scaling: there is no tensor {}; there are scales for {}", tensor, size()));
+    throw invalid_argument(
+        fmt::format("delayed_scaling: there is no tensor {}; there are scales for {}", tensor, size()));
   return state_->limits[tensor];
 }
 

@@ -165,9 +165,10 @@ void tensor_list::set_address(std::size_t index, const void* address) {
 void tensor_list::set_addresses(std::span<const void* const> addresses) {
   state& own = *state_;
   if (addresses.size() != own.addresses.size())
-    throw invalid_argument(fmt::format("set_addresses: there are {} addresses for a list of {} tensors; give one for "
-                                       "each, null for a tensor that is absent",
-                                       addresses.size(), own.addresses.size()));
+    throw invalid_argument(
+        fmt::format("set_addresses: there are {} addresses for a list of {} tensors; give one for "
+                    "each, null for a tensor that is absent",
+                    addresses.size(), own.addresses.size()));
   bool changes = false;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const std::uint64_t next = address_of(addresses[i]);

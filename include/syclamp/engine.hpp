@@ -19,9 +19,9 @@ class kernel_library;
 
 /// What every operation needs: an in-order queue, the tuning profile of its device, and the compiled kernels.
 ///
-/// An engine is a handle: copies share everything and are cheap, and moving is copying. Engines do not know of each other, so any number of
-/// them, on any devices, may be used by any threads at once. Kernels are compiled when they are first needed and kept
-/// on disk (see docs/architecture.md, "The kernel cache").
+/// An engine is a handle: copies share everything and are cheap, and moving is copying. Engines do not know of each
+/// other, so any number of them, on any devices, may be used by any threads at once. Kernels are compiled when they are
+/// first needed and kept on disk (see docs/architecture.md, "The kernel cache").
 class engine {
  public:
   /// An engine on the best device that SYCL offers.

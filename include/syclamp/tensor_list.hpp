@@ -29,9 +29,9 @@ struct tensor {
 /// neither allocate nor wait, and they take the same number of kernels whether it has one tensor or fifty thousand,
 /// because work is divided by elements.
 ///
-/// A list is a handle: copies share the table, which is for one thread at a time. Moving is copying. Sizes and types are
-/// fixed. Addresses may change from step to step, as frameworks allocate gradients anew (`set_addresses`), and a tensor
-/// may be absent on a step (a null address).
+/// A list is a handle: copies share the table, which is for one thread at a time. Moving is copying. Sizes and types
+/// are fixed. Addresses may change from step to step, as frameworks allocate gradients anew (`set_addresses`), and a
+/// tensor may be absent on a step (a null address).
 ///
 /// Defined, too: an empty list, tensors without elements, the same tensor several times, pointers that are aligned to
 /// one element only (slower on GPUs). The table takes 20 bytes of device memory a tensor.

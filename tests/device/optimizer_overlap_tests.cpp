@@ -134,6 +134,21 @@ TEST_CASE("a gradient that moves onto what a step writes is refused by the step"
   on.wait();
 }
 
+TEST_CASE("a gradient that moves onto the weights is neither unscaled there nor cleared", "[optimizers]") {
+  const engine& on = all_engines().front();
+  const rows in(on);
+  fused_optimizer optimizer(on, {{.gradient = in.fp32(0), .model = in.fp32(1)}}, sgd{});
+  tensor_list gradients = optimizer.gradients();
+  gradients.set_address(0, in.at(1));
+  loss_scaler scaler(on, {.init = 2, .clear_on_skip = true});
+  scaler.scaled_by_caller();
+  CHECK_THROWS_AS(scaler.unscale(optimizer), invalid_argument);
+  CHECK_THROWS_AS(scaler.step(optimizer), invalid_argument);
+  scaler.update();
+  CHECK_FALSE(scaler.outcome().was_applied());
+  CHECK(optimizer.weights(0) == std::vector<float>(count, 1.0f));
+}
+
 TEST_CASE("a gradient that moves onto the shadow of another is refused", "[optimizers]") {
   const engine& on = all_engines().front();
   const rows in(on);

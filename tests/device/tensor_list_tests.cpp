@@ -247,7 +247,8 @@ TEST_CASE("all addresses are set in one call, or none of them") {
 TEST_CASE("overlaps are found whatever the order of the addresses, again when they change") {
   const engine& on = all_engines().front();
   constexpr std::size_t count = 1000, size = 8;
-  const device_buffer<float> from(on.queue(), std::vector<float>(count * size)), to(on.queue(), std::vector<float>(count * size));
+  const device_buffer<float> from(on.queue(), std::vector<float>(count * size)),
+      to(on.queue(), std::vector<float>(count * size));
   std::mt19937 random(3);
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -159,14 +159,13 @@ TEST_CASE("a reader that is held up anywhere, for as long as you like, finds who
         for (std::uint64_t i = 0; i < ahead; ++i) device.store();
         const std::uint64_t finished = device.finished;
         interleaving plan{&device, {{load, stores}}};
-        const auto found = ledger_reader<interleaved_memory>(device.slots.data(), steps, scales, {&plan}).read(0, newest);
+        const auto found =
+            ledger_reader<interleaved_memory>(device.slots.data(), steps, scales, {&plan}).read(0, newest);
         ++reads;
         wrong += !is_sound(found, steps, scales);
         missed += finished > before && newest_of(found, scales) < finished;
-        incomplete += found.size() != std::min(steps, newest_of(found, scales) - before) * scales &&
-                      finished > before;
-        const auto again =
-            ledger_reader<shared_memory>(device.slots.data(), steps, scales).read(0, newest);
+        incomplete += found.size() != std::min(steps, newest_of(found, scales) - before) * scales && finished > before;
+        const auto again = ledger_reader<shared_memory>(device.slots.data(), steps, scales).read(0, newest);
         went_back += newest_of(again, scales) < newest_of(found, scales);
         if (plan.loads <= load) break;  // the reader is done before
       }
@@ -189,7 +188,8 @@ TEST_CASE("a reader that is held up again and again never goes back") {
     for (int read = 0; read < 20; ++read) {
       interleaving plan{&device, {}};
       for (std::uint64_t load = 0; load < 4000; load += 1 + random() % 400)
-        plan.pauses.push_back({load, random() % 4 == 0 ? random() % (3 * steps * device.stores_per_step()) : random() % 50});
+        plan.pauses.push_back(
+            {load, random() % 4 == 0 ? random() % (3 * steps * device.stores_per_step()) : random() % 50});
       const std::uint64_t finished = device.finished;
       const auto found = ledger_reader<interleaved_memory>(device.slots.data(), steps, scales, {&plan}).read(0, newest);
       wrong += !is_sound(found, steps, scales);
