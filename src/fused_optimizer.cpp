@@ -382,7 +382,7 @@ fused_optimizer::fused_optimizer(const engine& on, std::vector<parameter> parame
     : state_(std::make_unique<state_type>(on, std::move(parameters), settings, storage)) {}
 
 fused_optimizer::~fused_optimizer() {
-  if (is_runtime_gone()) static_cast<void>(state_.release());
+  if (is_runtime_gone()) leave_to_exit(state_);
 }
 
 const tensor_list& fused_optimizer::gradients() const { return state_->gradients; }

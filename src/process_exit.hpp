@@ -44,6 +44,12 @@ struct state_deleter {
   }
 };
 
+/// The same for an object with one owner.
+template <typename T>
+void leave_to_exit(std::unique_ptr<T>& object) {
+  [[maybe_unused]] const T* left = object.release();
+}
+
 /// What handles share.
 template <typename T, typename... Args>
 std::shared_ptr<T> make_state(Args&&... args) {

@@ -71,7 +71,7 @@ recorded_step::recorded_step(const engine& on, std::function<void()> calls, reco
 }
 
 recorded_step::~recorded_step() {
-  if (is_runtime_gone()) static_cast<void>(state_.release());
+  if (is_runtime_gone()) leave_to_exit(state_);
 }
 recorded_step::recorded_step(recorded_step&&) noexcept = default;
 recorded_step& recorded_step::operator=(recorded_step&&) noexcept = default;

@@ -35,8 +35,11 @@ class engine {
   /// \throws invalid_argument if the queue is not in-order or there is no such profile.
   explicit engine(sycl::queue queue, std::string_view profile = {});
 
+  // Moving is copying, so that a handle that was moved from stays usable.
   engine(const engine&) = default;
+  engine(engine&& other) noexcept : engine(other) {}
   engine& operator=(const engine&) = default;
+  engine& operator=(engine&& other) noexcept { return *this = other; }
 
   /// The queue to which all operations of this engine go.
   sycl::queue& queue() const;

@@ -32,8 +32,11 @@ class inspector {
   /// memory is 40 bytes for each 65 536 elements; with details, 132 bytes a tensor and 92 a group come to it.
   explicit inspector(tensor_list list, detail level = detail::list);
 
-  inspector(const inspector&) = default;  // moving is copying
+  // Moving is copying, so that a handle that was moved from stays usable.
+  inspector(const inspector&) = default;
+  inspector(inspector&& other) noexcept : inspector(other) {}
   inspector& operator=(const inspector&) = default;
+  inspector& operator=(inspector&& other) noexcept { return *this = other; }
 
   /// Submits the inspection and returns at once. Absent tensors are left out.
   /// \param scale  by which the elements are scaled, in device memory: fills in `unscaled_amax`, and finite elements

@@ -61,8 +61,11 @@ class loss_scaler {
   /// \throws invalid_argument if the policy or an option is not valid
   explicit loss_scaler(engine on, const scaling_policy& policy = {}, const scaler_options& options = {});
 
+  // Moving is copying, so that a handle that was moved from stays usable.
   loss_scaler(const loss_scaler&) = default;
+  loss_scaler(loss_scaler&& other) noexcept : loss_scaler(other) {}
   loss_scaler& operator=(const loss_scaler&) = default;
+  loss_scaler& operator=(loss_scaler&& other) noexcept { return *this = other; }
 
   // --- A step -------------------------------------------------------------------------------------------------------
   // \throws invalid_argument, all of them, if a list or an optimizer belongs to another queue than the scaler

@@ -44,8 +44,11 @@ class tensor_list {
   /// A list of one tensor.
   tensor_list(engine on, array_view only);
 
+  // Moving is copying, so that a handle that was moved from stays usable.
   tensor_list(const tensor_list&) = default;
+  tensor_list(tensor_list&& other) noexcept : tensor_list(other) {}
   tensor_list& operator=(const tensor_list&) = default;
+  tensor_list& operator=(tensor_list&& other) noexcept { return *this = other; }
 
   // An index beyond the end is an invalid_argument.
   std::size_t size() const;                            ///< number of tensors
