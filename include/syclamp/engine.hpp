@@ -37,7 +37,7 @@ class engine {
 
   // Moving is copying, so that a handle that was moved from stays usable.
   engine(const engine&) = default;
-  engine(engine&& other) noexcept : engine(other) {}
+  engine(engine&& other) noexcept : engine(other) {}  // NOLINT(performance-move-*)
   engine& operator=(const engine&) = default;
   engine& operator=(engine&& other) noexcept { return *this = other; }
 

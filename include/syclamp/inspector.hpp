@@ -34,7 +34,7 @@ class inspector {
 
   // Moving is copying, so that a handle that was moved from stays usable.
   inspector(const inspector&) = default;
-  inspector(inspector&& other) noexcept : inspector(other) {}
+  inspector(inspector&& other) noexcept : inspector(other) {}  // NOLINT(performance-move-*)
   inspector& operator=(const inspector&) = default;
   inspector& operator=(inspector&& other) noexcept { return *this = other; }
 

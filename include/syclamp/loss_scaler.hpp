@@ -63,7 +63,7 @@ class loss_scaler {
 
   // Moving is copying, so that a handle that was moved from stays usable.
   loss_scaler(const loss_scaler&) = default;
-  loss_scaler(loss_scaler&& other) noexcept : loss_scaler(other) {}
+  loss_scaler(loss_scaler&& other) noexcept : loss_scaler(other) {}  // NOLINT(performance-move-*)
   loss_scaler& operator=(const loss_scaler&) = default;
   loss_scaler& operator=(loss_scaler&& other) noexcept { return *this = other; }
 

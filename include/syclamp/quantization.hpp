@@ -54,7 +54,7 @@ class delayed_scaling {
 
   // Moving is copying, so that a handle that was moved from stays usable.
   delayed_scaling(const delayed_scaling&) = default;
-  delayed_scaling(delayed_scaling&& other) noexcept : delayed_scaling(other) {}
+  delayed_scaling(delayed_scaling&& other) noexcept : delayed_scaling(other) {}  // NOLINT(performance-move-*)
   delayed_scaling& operator=(const delayed_scaling&) = default;
   delayed_scaling& operator=(delayed_scaling&& other) noexcept { return *this = other; }
 

@@ -31,7 +31,7 @@ class spike_guard {
 
   // Moving is copying, so that a handle that was moved from stays usable.
   spike_guard(const spike_guard&) = default;
-  spike_guard(spike_guard&& other) noexcept : spike_guard(other) {}
+  spike_guard(spike_guard&& other) noexcept : spike_guard(other) {}  // NOLINT(performance-move-*)
   spike_guard& operator=(const spike_guard&) = default;
   spike_guard& operator=(spike_guard&& other) noexcept { return *this = other; }
 

@@ -46,7 +46,7 @@ class tensor_list {
 
   // Moving is copying, so that a handle that was moved from stays usable.
   tensor_list(const tensor_list&) = default;
-  tensor_list(tensor_list&& other) noexcept : tensor_list(other) {}
+  tensor_list(tensor_list&& other) noexcept : tensor_list(other) {}  // NOLINT(performance-move-*)
   tensor_list& operator=(const tensor_list&) = default;
   tensor_list& operator=(tensor_list&& other) noexcept { return *this = other; }
 

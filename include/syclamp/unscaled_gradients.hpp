@@ -19,7 +19,7 @@ class unscaled_gradients {
 
   // Moving is copying, so that a handle that was moved from stays usable.
   unscaled_gradients(const unscaled_gradients&) = default;
-  unscaled_gradients(unscaled_gradients&& other) noexcept : unscaled_gradients(other) {}
+  unscaled_gradients(unscaled_gradients&& other) noexcept : unscaled_gradients(other) {}  // NOLINT(performance-move-*)
   unscaled_gradients& operator=(const unscaled_gradients&) = default;
   unscaled_gradients& operator=(unscaled_gradients&& other) noexcept { return *this = other; }
 
