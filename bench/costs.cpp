@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/costs.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -90,6 +91,45 @@ std::optional<cost> loss_scaling(const engine& on, const settings& with) {
 
 constexpr settings small_model{.elements = 100'000, .tensors = 50, .repetitions = 1001};
 
+double host_seconds(const engine& on, const std::function<void()>& submit) {
+  on.wait();
+  const auto start = std::chrono::steady_clock::now();
+  submit();
+  const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  on.wait();
+  return taken;
+}
+
+/// Gradients that a framework has allocated anew, in an order of its own, as every other step does.
+std::optional<cost> new_addresses(const engine& on, const settings&) {
+  constexpr settings many{.elements = 160'000, .tensors = 10'000, .repetitions = 101};
+  training run(on, many, true);
+  const buffer others(on, many.elements * sizeof(std::uint16_t));
+  fill(others.data, many.elements, element_type::float16);
+  std::array<std::vector<const void*>, 2> places;
+  for (const tensor& one : cut(run.gradient.data, element_type::float16, many))
+    places[0].push_back(one.elements.data());
+  for (const tensor& one : cut(others.data, element_type::float16, many)) places[1].push_back(one.elements.data());
+  // All have the same size; 7919 has no factor in common with their number.
+  std::vector<const void*> shuffled;
+  for (std::size_t i = 0; i < many.tensors; ++i) shuffled.push_back(places[1][i * 7919 % many.tensors]);
+  places[1] = shuffled;
+  tensor_list gradients = run.optimizer.gradients();
+  std::vector<double> ours, unchanged;
+  bool are_set = true;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(many.repetitions); ++i) {
+    const auto& next = places[(i + 1) % 2];
+    ours.push_back(host_seconds(on, [&] {
+      gradients.set_addresses(next);
+      run.step();
+    }));
+    are_set = are_set && gradients[many.tensors / 3].data() == next[many.tensors / 3];
+    unchanged.push_back(host_seconds(on, [&] { run.step(); }));
+  }
+  const bool are_applied = run.optimizer.steps() == 2 * static_cast<std::uint64_t>(many.repetitions);
+  return cost{median(ours), median(unchanged), are_set && are_applied};
+}
+
 #if defined(SYCL_EXT_ONEAPI_KERNEL_COMPILER)
 
 namespace experimental = sycl::ext::oneapi::experimental;
@@ -101,15 +141,6 @@ sycl::kernel_bundle<sycl::bundle_state::executable> empty_kernels(const engine& 
       "extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::single_task_kernel))\n"
       "void nothing() {}\n");
   return experimental::build(text, {on.queue().get_device()});
-}
-
-double host_seconds(const engine& on, const std::function<void()>& submit) {
-  on.wait();
-  const auto start = std::chrono::steady_clock::now();
-  submit();
-  const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  on.wait();
-  return taken;
 }
 
 std::optional<cost> host_cost(const engine& on, const std::function<void()>& submit) {
@@ -150,6 +181,8 @@ const std::vector<cost_row>& costs() {
   static const std::vector<cost_row> all = {
       {"skipped_step", "an AdamW step with clipping that is skipped, over one that is applied", skipped_step},
       {"loss_scaling", "scaler.step(AdamW) and update(), over apply() alone", loss_scaling},
+      {"new_addresses", "host time of a step with new addresses of 10000 tensors, over one with the same",
+       new_addresses},
 #if defined(SYCL_EXT_ONEAPI_KERNEL_COMPILER)
       {"host_step", "host time of a step, 100000 parameters in 50 tensors, over an empty kernel's", host_step},
       {"host_step_recorded", "the same with the step recorded as a graph", host_step_recorded},

@@ -12,17 +12,26 @@
 #include <fmt/format.h>
 #include <sycl/sycl.hpp>
 
+#include "process_exit.hpp"
 #include "recording.hpp"
 #include "syclamp/error.hpp"
 
 namespace syclamp {
 
+/// How many arrays of USM memory the library holds now: for tests.
+inline std::atomic<std::uint64_t>& live_arrays_counter() {
+  static std::atomic<std::uint64_t> arrays = 0;
+  return arrays;
+}
+
 /// Kernels that were submitted may still use the memory: it is freed when they are done.
 struct usm_deleter {
   std::optional<sycl::queue> queue;  // a default queue would look for a device
   void operator()(void* memory) const {
+    if (is_runtime_gone()) return;
     sycl::queue(*queue).wait();
     sycl::free(memory, *queue);
+    --live_arrays_counter();
   }
 };
 
@@ -50,6 +59,7 @@ device_array<T> allocate(const sycl::queue& queue, std::size_t count, sycl::usm:
   if (memory == nullptr)
     throw out_of_memory_error(fmt::format("{} has no room for {} bytes; free memory or use a smaller problem",
                                           queue.get_device().get_info<sycl::info::device::name>(), bytes));
+  ++live_arrays_counter();
   if (where == sycl::usm::alloc::device) device_bytes_counter() += bytes;
   return device_array<T>(static_cast<T*>(memory), usm_deleter{queue});
 }

@@ -11,6 +11,7 @@
 #include "device_facts.hpp"
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
+#include "process_exit.hpp"
 #include "recording.hpp"
 #include "syclamp/error.hpp"
 
@@ -77,7 +78,9 @@ struct engine::state {
   state(sycl::queue on, std::string_view profile_name)
       : queue(checked(std::move(on))),
         tuning(profile_for(queue.get_device(), profile_name)),
-        kernels(launch::make_kernel_library(queue, tuning)) {}
+        kernels(launch::make_kernel_library(queue, tuning)) {
+    watch_runtime();
+  }
 
   sycl::queue queue;
   const profile& tuning;
@@ -85,12 +88,15 @@ struct engine::state {
   std::atomic<std::uint64_t> waits = 0;
 };
 
-engine::engine() : engine(best_queue()) {}
+engine::engine() : engine((need_runtime(), best_queue())) {}
 
 engine::engine(sycl::queue queue, std::string_view profile)
-    : state_(std::make_shared<state>(std::move(queue), profile)) {}
+    : state_((need_runtime(), make_state<state>(std::move(queue), profile))) {}
 
-sycl::queue& engine::queue() const { return state_->queue; }
+sycl::queue& engine::queue() const {
+  need_runtime();
+  return state_->queue;
+}
 std::string_view engine::profile_name() const { return state_->tuning.name; }
 std::uint64_t engine::kernels_submitted() const { return state_->kernels->submitted(); }
 launch::kernel_library& engine::kernels() const { return *state_->kernels; }
@@ -101,7 +107,7 @@ void engine::compile_all() const {
 }
 
 void engine::wait() const {
-  need_no_recording(state_->queue);
+  need_no_recording(queue());
   state_->waits.fetch_add(1, std::memory_order_relaxed);
   state_->queue.wait_and_throw();
 }

@@ -6,11 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "address_checks.hpp"
 #include "device_memory.hpp"
 #include "launch/kernel_library.hpp"
 #include "list_checks.hpp"
+#include "optimizer_memory_map.hpp"
 #include "optimizer_parts.hpp"
 #include "optimizer_rules.hpp"
+#include "process_exit.hpp"
 #include "skewed_arena.hpp"
 #include "syclamp/error.hpp"
 #include "syclamp/optimizers.hpp"
@@ -88,16 +91,18 @@ struct fused_optimizer::state_type {
     place_streams();
     fill_groups(settings);
     weights.emplace(on, weight_tensors());
-    models.emplace(on, model_tensors());
-    check_pair("optimizer", gradients, *weights);
-    check_pair("optimizer", gradients, *models);
-    check_pair("optimizer", *models, *weights);
+    const tensor_list models(on, model_tensors());  // checks their addresses
+    check_moments();
+    memory_map = optimizer_memory_map(parts());
+    memory_map.check_within();
+    memory_map.check_gradients(gradients, true);
     if (rule.pieces != nullptr) {
       of_pieces = allocate_on_device<kernels::piece_norms>(on.queue(), gradients.prepared().chunks + gradients.size());
       of_tensors = allocate_on_device<kernels::tensor_norms>(on.queue(), gradients.size());
       on.queue().memset(of_tensors.get(), 0, gradients.size() * sizeof(kernels::tensor_norms));
     }
     if (storage.unscaled_shadow) shadow.emplace(on, shadow_tensors());
+    shadow_version = gradients.prepared().version;
     begin();
     on.wait();
   }
@@ -173,7 +178,7 @@ struct fused_optimizer::state_type {
         slot.weights = slot.model;
         slot.model = 0;
       }
-      if (slot.weights == slot.model) slot.model = 0;
+      if (slot.weights == slot.model && one.model.type() == element_type::float32) slot.model = 0;
       for (std::uint32_t k = 0; k < rule.states(); ++k)
         slot.states[k] = address_of(owned[i].states[k] ? arena.at(*owned[i].states[k]) : one.states[k]);
       slot.storage = storage_of(slot, split, storage);
@@ -230,6 +235,35 @@ struct fused_optimizer::state_type {
 
   // --- Lists: what a step writes, checked against what it reads ------------------------------------------------------
 
+  memory_parts parts() const {
+    const std::uint64_t base = address_of(arena.data());
+    const std::uint64_t shadow_begin = address_of(arena.row(1 + most_states));
+    return {parameters, slots, storage, rule.states(), {base, shadow_begin, 0}, {shadow_begin, base + arena.bytes(), 0},
+            shadows};
+  }
+
+  /// Addresses of moments that the caller gives.
+  void check_moments() const {
+    address_checks checks(on.queue(), 0);
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      for (std::uint32_t k = 0; k < rule.states(); ++k) {
+        const std::uint64_t address = address_of(parameters[i].states[k]);
+        if (address % size_of(storage.moments) != 0)
+          refuse_alignment(i, parameters[i].name, parameters[i].states[k], storage.moments);
+        if (!checks.is_known(address)) checks.ask(i, parameters[i].name, address);
+      }
+  }
+
+  /// Gradients in FP32 are unscaled where they are, so the shadow goes where they go.
+  const tensor_list& current_shadow() {
+    const std::uint64_t version = gradients.prepared().version;
+    if (version == shadow_version) return *shadow;
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (parameters[i].gradient.type() == element_type::float32) shadow->set_address(i, gradients[i].data());
+    shadow_version = version;
+    return *shadow;
+  }
+
   array_view weight_view(std::size_t i) const {
     const bool split = slots[i].storage == weight_storage::split;
     return {pointer_to(slots[i].weights), parameters[i].gradient.count(),
@@ -265,7 +299,7 @@ struct fused_optimizer::state_type {
 
   // --- A step -------------------------------------------------------------------------------------------------------
 
-  sycl::event apply(const tensor_list& list, const step_verdict* verdicts, bool per_group) const {
+  sycl::event apply(const tensor_list& list, const step_verdict* verdicts, bool per_group) {
     check_given("optimizer", "verdicts", verdicts);
     check_list(list);
     const auto& table = list.prepared();
@@ -284,17 +318,20 @@ struct fused_optimizer::state_type {
                           device_slots.get(), device_groups.get(), memory.get(), verdicts, stride, of_tensors.get());
   }
 
-  void check_list(const tensor_list& list) const {
-    check_pair("optimizer", list, *weights);
-    check_pair("optimizer", list, *models);
-    const auto id = list.prepared().id;
-    if (id == gradients.prepared().id || (shadow && id == shadow->prepared().id)) return;
+  /// Costs next to nothing while the addresses stay as they are.
+  void check_list(const tensor_list& list) {
+    const std::uint64_t id = list.prepared().id;
+    if (id == gradients.prepared().id) return memory_map.check_gradients(list, true);
+    if (shadow && id == shadow->prepared().id) return memory_map.check_gradients(gradients, true);
+    if (memory_map.has_seen(list)) return;
+    check_sizes("optimizer", list, *weights);
     for (std::size_t i = 0; i < list.size(); ++i)
       if (!is_gradient_type(list[i].type()) || list.group(i) != gradients.group(i))
         throw invalid_argument(fmt::format(
             "optimizer: {} is {} in group {}; gradients must be float16, bfloat16 or float32, in the group of "
             "their parameter ({})",
             described(list, i), name_of(list[i].type()), list.group(i), gradients.group(i)));
+    memory_map.check_gradients(list, false);
   }
 
   /// Learning rates may be computed on the device from now on: steps have to check them.
@@ -337,7 +374,9 @@ struct fused_optimizer::state_type {
   device_array<step_verdict> certain;
   device_array<kernels::piece_norms> of_pieces;    ///< only if the step depends on norms
   device_array<kernels::tensor_norms> of_tensors;  ///< likewise
-  std::optional<tensor_list> weights, models, shadow;
+  std::optional<tensor_list> weights, shadow;
+  std::uint64_t shadow_version = 0;  ///< of the gradients' addresses that the shadow follows
+  optimizer_memory_map memory_map;
   bool has_device_rates = false;
 };
 
@@ -349,12 +388,15 @@ fused_optimizer::fused_optimizer(const engine& on, std::vector<parameter> parame
                                  const std::vector<optimizer_settings>& settings, const storage_options& storage)
     : state_(std::make_unique<state_type>(on, std::move(parameters), settings, storage)) {}
 
-fused_optimizer::~fused_optimizer() = default;
+fused_optimizer::~fused_optimizer() {
+  if (is_runtime_gone()) leave_to_exit(state_);
+}
 
 const tensor_list& fused_optimizer::gradients() const { return state_->gradients; }
 
 const tensor_list& fused_optimizer::unscaled_gradients() const {
-  if (state_->shadow) return *state_->shadow;
+  state_->check_list(state_->gradients);  // before anything is unscaled where it must not be
+  if (state_->shadow) return state_->current_shadow();
   if (state_->gradients.is_all(element_type::float32)) return state_->gradients;
   throw misuse_error(
       "optimizer: gradients in 16 bits cannot be unscaled in place; make the optimizer with "

@@ -7,7 +7,7 @@
 #include "unscaled_maker.hpp"
 
 namespace syclamp {
-inspector::inspector(tensor_list list, detail level) : state_(std::make_shared<state>(std::move(list), level)) {
+inspector::inspector(tensor_list list, detail level) : state_(make_state<state>(std::move(list), level)) {
   state_->prepare_kernels();
 }
 

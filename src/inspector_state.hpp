@@ -138,7 +138,7 @@ struct inspector_access {
   /// For a scaler, which knows by itself of which kernels it is in need.
   static inspector for_scales(tensor_list list, std::uint32_t scales) {
     const detail level = scales == 1 ? detail::list : detail::tensors;
-    return inspector(std::make_shared<inspector::state>(std::move(list), level, scales));
+    return inspector(make_state<inspector::state>(std::move(list), level, scales));
   }
   static const inspector::state& of(const inspector& one) { return *one.state_; }
 };

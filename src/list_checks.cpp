@@ -12,20 +12,48 @@
 namespace syclamp {
 namespace {
 
-/// The addresses that a tensor occupies, the end not included.
-struct extent {
-  std::uintptr_t begin, end;
-  std::size_t tensor;
-  bool is_output;
+[[noreturn]] void refuse_overlap(const char* operation, const tensor_list& in, const tensor_list& out,
+                                 std::size_t written, std::size_t other, bool is_other_output) {
+  throw invalid_argument(fmt::format(
+      "{}: the output {} overlaps the {} {}; use separate memory, or the very same with the same type", operation,
+      described(out, written), is_other_output ? "output" : "input", described(is_other_output ? out : in, other)));
+}
 
-  extent(const array_view& of, std::size_t index, bool output)
-      : begin(reinterpret_cast<std::uintptr_t>(of.data())),
-        end(begin + of.count() * size_of(of.type())),
-        tensor(index),
-        is_output(output) {}
-};
+/// In the order of addresses, anything that overlaps follows what it overlaps.
+/// \return whether some tensors are the very same in both lists
+bool check_overlaps(const char* operation, const tensor_list& in, const tensor_list& out) {
+  const auto &from = in.prepared(), &to = out.prepared();
+  const auto &inputs = from.extents(), &outputs = to.extents();
+  const memory_extent *input = nullptr, *output = nullptr;  // of those so far, the ones that reach farthest
+  const auto reaches = [](const memory_extent* one, const memory_extent& beyond) {
+    return one != nullptr && beyond.begin < one->end;
+  };
+  bool shares = false;
+  for (std::size_t i = 0, o = 0; i != inputs.size() || o != outputs.size();) {
+    const bool is_output = i == inputs.size() || (o != outputs.size() && outputs[o].begin <= inputs[i].begin);
+    const memory_extent& one = is_output ? outputs[o++] : inputs[i++];
+    if ((is_output ? from : to).host_addresses[one.index] == 0) continue;  // absent there: left out by the operation
+    const bool is_in_place =
+        from.host_addresses[one.index] == to.host_addresses[one.index] && in[one.index].type() == out[one.index].type();
+    shares = shares || is_in_place;
+    if (is_in_place && !is_output) continue;
+    if (reaches(output, one))
+      refuse_overlap(operation, in, out, is_output ? one.index : output->index, is_output ? output->index : one.index,
+                     is_output);
+    if (is_output && reaches(input, one)) refuse_overlap(operation, in, out, one.index, input->index, false);
+    const memory_extent*& farthest = is_output ? output : input;
+    if (farthest == nullptr || one.end > farthest->end) farthest = &one;
+  }
+  return shares;
+}
 
-bool has_place(const array_view& tensor) { return tensor.data() != nullptr && tensor.count() != 0; }
+}  // namespace
+
+std::string described(std::size_t index, const std::string& name) {
+  return name.empty() ? fmt::format("tensor {}", index) : fmt::format("tensor {} (\"{}\")", index, name);
+}
+
+std::string described(const tensor_list& list, std::size_t index) { return described(index, list.name(index)); }
 
 void check_sizes(const char* operation, const tensor_list& in, const tensor_list& out) {
   if (in.on().queue() != out.on().queue())
@@ -45,57 +73,45 @@ void check_sizes(const char* operation, const tensor_list& in, const tensor_list
   }
 }
 
-/// Sorted by address, anything that overlaps follows what it overlaps.
-void check_overlaps(const char* operation, const tensor_list& in, const tensor_list& out) {
-  static thread_local std::vector<extent> all;  // kept, so that a step with other addresses allocates nothing
-  all.clear();
-  all.reserve(in.size() + out.size());
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    const array_view from = in[i], to = out[i];
-    if (!has_place(from) || !has_place(to)) continue;  // left out by the operation
-    all.emplace_back(to, i, true);
-    const bool in_place = from.data() == to.data() && from.type() == to.type();
-    if (!in_place) all.emplace_back(from, i, false);
-  }
-  std::sort(all.begin(), all.end(), [](const extent& a, const extent& b) { return a.begin < b.begin; });
-  const extent *input = nullptr, *output = nullptr;  // of those so far, the ones that reach farthest
-  for (const extent& one : all) {
-    const extent* hit = output != nullptr && one.begin < output->end                  ? output
-                        : one.is_output && input != nullptr && one.begin < input->end ? input
-                                                                                      : nullptr;
-    if (hit != nullptr) {
-      const extent &written = one.is_output ? one : *hit, &other = one.is_output ? *hit : one;
-      throw invalid_argument(
-          fmt::format("{}: the output {} overlaps the {} {}; use separate memory, or the very same with the same type",
-                      operation, described(out, written.tensor), other.is_output ? "output" : "input",
-                      described(other.is_output ? out : in, other.tensor)));
-    }
-    const extent*& farthest = one.is_output ? output : input;
-    if (farthest == nullptr || one.end > farthest->end) farthest = &one;
-  }
-}
-
-}  // namespace
-
-std::string described(std::size_t index, const std::string& name) {
-  return name.empty() ? fmt::format("tensor {}", index) : fmt::format("tensor {} (\"{}\")", index, name);
-}
-
-std::string described(const tensor_list& list, std::size_t index) { return described(index, list.name(index)); }
-
-void check_pair(const char* operation, const tensor_list& in, const tensor_list& out) {
+bool check_pair(const char* operation, const tensor_list& in, const tensor_list& out) {
   constexpr std::size_t remembered = 8;
   const auto &from = in.prepared(), &to = out.prepared();
-  const auto known = std::find_if(to.fits.begin(), to.fits.end(), [&](const auto& fit) {
-    return fit.other_id == from.id && fit.other_version == from.version && fit.version == to.version;
-  });
-  if (known != to.fits.end()) return;
-  check_sizes(operation, in, out);
-  check_overlaps(operation, in, out);
-  std::erase_if(to.fits, [&](const auto& fit) { return fit.other_id == from.id || fit.version != to.version; });
-  if (to.fits.size() == remembered) to.fits.erase(to.fits.begin());
-  to.fits.reserve(remembered);
-  to.fits.push_back({from.id, from.version, to.version});
+  auto known = std::find_if(to.fits.begin(), to.fits.end(), [&](const auto& fit) { return fit.other_id == from.id; });
+  if (known == to.fits.end()) {
+    check_sizes(operation, in, out);
+    if (to.fits.size() == remembered) to.fits.erase(to.fits.begin());
+    to.fits.reserve(remembered);
+    known = to.fits.insert(to.fits.end(), {from.id, 0, 0, false});  // sizes stay as they are; versions begin at 1
+  }
+  if (known->other_version == from.version && known->version == to.version) return known->shares;
+  known->shares = check_overlaps(operation, in, out);
+  known->other_version = from.version;
+  known->version = to.version;
+  return known->shares;
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> shared_memory_of(const tensor_list& one, const tensor_list& other) {
+  const auto &first = one.prepared().extents(), &second = other.prepared().extents();
+  const memory_extent *of_first = nullptr, *of_second = nullptr;  // of those so far, the ones that reach farthest
+  for (std::size_t i = 0, o = 0; i != first.size() || o != second.size();) {
+    const bool is_first = o == second.size() || (i != first.size() && first[i].begin <= second[o].begin);
+    const memory_extent& next = is_first ? first[i++] : second[o++];
+    const memory_extent* before = is_first ? of_second : of_first;
+    if (before != nullptr && next.begin < before->end)
+      return is_first ? std::pair<std::size_t, std::size_t>(next.index, before->index)
+                      : std::pair<std::size_t, std::size_t>(before->index, next.index);
+    const memory_extent*& farthest = is_first ? of_first : of_second;
+    if (farthest == nullptr || next.end > farthest->end) farthest = &next;
+  }
+  return {};
+}
+
+void check_queue(const char* operation, const tensor_list& list, const engine& on) {
+  if (list.on().queue() != on.queue())
+    throw invalid_argument(
+        fmt::format("{}: the list of tensors belongs to another queue than the scaler, so nothing would order their "
+                    "kernels; make both with the same engine, or with engines on the same queue",
+                    operation));
 }
 
 void check_float32(const char* operation, const tensor_list& list, const char* remedy) {

@@ -2,7 +2,10 @@
 // Refuses lists that an operation cannot work on, by the name of the tensor and with the remedy.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "syclamp/tensor_list.hpp"
 
@@ -11,7 +14,17 @@ namespace syclamp {
 /// Both lists have the same queue and sizes, and nothing that is written overlaps anything else: `out` neither itself
 /// nor `in`, but for tensors that are the very same in both. Costs next to nothing while the addresses stay as they
 /// are.
-void check_pair(const char* operation, const tensor_list& in, const tensor_list& out);
+/// \return whether some tensors are the very same in both
+bool check_pair(const char* operation, const tensor_list& in, const tensor_list& out);
+
+/// Both lists have the same queue and sizes, and `out` can be written.
+void check_sizes(const char* operation, const tensor_list& in, const tensor_list& out);
+
+/// A tensor of each list that overlap each other, if there are any.
+std::optional<std::pair<std::size_t, std::size_t>> shared_memory_of(const tensor_list& one, const tensor_list& other);
+
+/// The list belongs to the engine's queue.
+void check_queue(const char* operation, const tensor_list& list, const engine& on);
 
 /// Every tensor is FP32.
 void check_float32(const char* operation, const tensor_list& list, const char* remedy);

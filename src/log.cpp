@@ -19,7 +19,7 @@ struct current_handler {
 };
 
 current_handler& current() {
-  static current_handler instance;
+  static current_handler& instance = *new current_handler;  // never destroyed: exit handlers may warn, too
   return instance;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "syclamp/loss_scaler.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -38,6 +39,8 @@ struct known_list {
   std::uint32_t index;  ///< in order of first use
   stage reached = stage::fresh;
   std::uint64_t unscaled_to = 0;  ///< the list that holds them unscaled, if they are
+  bool is_drafted = false;        ///< the record of the step may come to name its tensors
+  bool is_recorded = false;       ///< a graph may use it at any time
 
   step_verdict* verdicts() const { return verdict_memory->get(); }
 };
@@ -91,7 +94,7 @@ struct loss_scaler::state_type {
         states(allocate_on_device<scale_state>(on.queue(), options.scales)),
         drafts(allocate_on_device<kernels::step_draft>(on.queue(), options.scales)),
         always(initial_verdicts()),
-        ring(on, options.ledger * options.scales),
+        ring(on, options.ledger, options.scales),
         upload(on) {
     if (options.consensus) ballots = allocate_on_device<kernels::ballot>(on.queue(), options.scales);
     on.kernels().prepare(launch::update_scale);
@@ -139,16 +142,44 @@ struct loss_scaler::state_type {
     return verdicts;
   }
 
-  known_list& known(const tensor_list& gradients) {
+  known_list& known(const char* call, const tensor_list& gradients) {
     const std::uint64_t id = gradients.prepared().id;
-    if (const auto found = lists.find(id); found != lists.end()) return found->second;
+    if (const auto found = lists.find(id); found != lists.end()) {
+      found->second.is_recorded = found->second.is_recorded || is_recording(on.queue());
+      return found->second;
+    }
+    check_queue(call, gradients, on);
     need_scales_for(gradients);
     auto verdicts = std::make_shared<const device_array<step_verdict>>(initial_verdicts());
     inspector look = inspector_access::for_scales(gradients, options.scales);
+    release_lists();
     const std::lock_guard lock(names_mutex);
-    seen_lists.push_back(gradients);
-    const auto index = static_cast<std::uint32_t>(seen_lists.size() - 1);
-    return lists.emplace(id, known_list{std::move(look), std::move(verdicts), index}).first->second;
+    named_lists.emplace(next_index, gradients);
+    return lists.emplace(id, known_list{std::move(look), std::move(verdicts), next_index++}).first->second;
+  }
+
+  /// Frees what is kept for lists that nobody else holds. Names that the ledger still tells are kept.
+  void release_lists() {
+    constexpr long own_handles = 2;                 // the inspector's and that in named_lists
+    std::map<std::uint32_t, std::uint64_t> unused;  // index → number of the list
+    for (const auto& [id, list] : lists)
+      if (list.reached == stage::fresh && !list.is_drafted && !list.is_recorded &&
+          list.look.list().use_count() == own_handles)
+        unused.emplace(list.index, id);
+    if (unused.empty()) return;
+    on.wait();  // so that the ledger has all records in which they are named
+    const auto slots = ring.read();
+    const std::lock_guard lock(names_mutex);
+    if (!slots.empty() && slots.front().number > ring.capacity())
+      kept_names.erase(kept_names.begin(), kept_names.lower_bound(slots.front().number - ring.capacity()));
+    for (const auto& slot : slots)
+      if (const step_record& record = slot.record;
+          record.first_bad_tensor != no_element && unused.contains(record.first_bad_list))
+        kept_names.try_emplace(slot.number, named_lists.at(record.first_bad_list).name(record.first_bad_tensor));
+    for (const auto& [index, id] : unused) {
+      lists.erase(id);
+      named_lists.erase(index);
+    }
   }
 
   void need_scales_for(const tensor_list& list) const {
@@ -194,29 +225,55 @@ struct loss_scaler::state_type {
           "step: these gradients are unscaled already; give max_norm to unscale(), or clip them by hand");
   }
 
+  /// Sums are unscaled: calls that divide by the scale would do so twice.
+  /// \param apart  a list that is known not to overlap them
+  void need_no_sums(const char* call, const tensor_list& list, const tensor_list* apart = nullptr) const {
+    for (const tensor_list& sum : sums)
+      if (apart == nullptr || sum.prepared().id != apart->prepared().id)
+        if (shares_memory(list, sum))
+          throw misuse_error(fmt::format(
+              "{}: these tensors are the sums of an open accumulation window, which are unscaled already; call "
+              "step_accumulated(optimizer), which applies their mean and closes the window",
+              call));
+  }
+
+  void add_sum(const tensor_list& sum) {
+    const auto is_same = [&](const tensor_list& one) { return one.prepared().id == sum.prepared().id; };
+    if (std::any_of(sums.begin(), sums.end(), is_same)) return;
+    std::erase_if(sums, [](const tensor_list& one) { return one.use_count() == 1; });  // nobody else holds them
+    sums.push_back(sum);
+  }
+
+  static bool shares_memory(const tensor_list& one, const tensor_list& other) {
+    return one.prepared().id == other.prepared().id || shared_memory_of(one, other).has_value();
+  }
+
   void forget_stages() {
     is_scaled = is_judged = false;
     unjudged = 0;
     for (auto& [id, list] : lists) {
       list.reached = stage::fresh;
       list.unscaled_to = 0;
+      list.is_drafted = false;
     }
   }
 
   /// How far everything has come, to be put back.
   std::function<void()> copy_of_stages() {
-    std::map<std::uint64_t, std::pair<stage, std::uint64_t>> of_lists;
-    for (const auto& [id, list] : lists) of_lists.emplace(id, std::pair(list.reached, list.unscaled_to));
-    return
-        [this, of_lists, scaled = is_scaled, judged = is_judged, open = is_window_open, looked_at_nothing = unjudged] {
-          for (auto& [id, list] : lists)
-            if (const auto then = of_lists.find(id); then != of_lists.end())
-              std::tie(list.reached, list.unscaled_to) = then->second;
-          is_scaled = scaled;
-          is_judged = judged;
-          is_window_open = open;
-          unjudged = looked_at_nothing;
-        };
+    std::map<std::uint64_t, std::tuple<stage, std::uint64_t, bool, bool>> of_lists;
+    for (const auto& [id, list] : lists)
+      of_lists.emplace(id, std::tuple(list.reached, list.unscaled_to, list.is_drafted, list.is_recorded));
+    return [this, of_lists, scaled = is_scaled, judged = is_judged, open = is_window_open, open_sums = sums,
+            looked_at_nothing = unjudged] {
+      for (auto& [id, list] : lists)
+        if (const auto then = of_lists.find(id); then != of_lists.end())
+          std::tie(list.reached, list.unscaled_to, list.is_drafted, list.is_recorded) = then->second;
+      is_scaled = scaled;
+      is_judged = judged;
+      is_window_open = open;
+      sums = open_sums;
+      unjudged = looked_at_nothing;
+    };
   }
 
   // --- judging ---
@@ -295,12 +352,18 @@ struct loss_scaler::state_type {
   }
 
   sycl::event apply(optimizer& one, known_list& list, const step_verdict* verdicts) {
-    constexpr auto verdict_words = static_cast<std::uint32_t>(sizeof(step_verdict) / sizeof(std::uint32_t));
     const bool is_unscaled = list.unscaled_to != 0;
     list.reached = stage::stepped;
-    const tensor_list& gradients = is_unscaled ? one.unscaled_gradients() : one.gradients();
-    sycl::event done = one.apply({gradients, verdicts, options.scales > 1});
+    sycl::event done;
+    try {
+      const tensor_list& gradients = is_unscaled ? one.unscaled_gradients() : one.gradients();
+      done = one.apply({gradients, verdicts, options.scales > 1});
+    } catch (...) {
+      withdraw(list, verdicts);
+      throw;
+    }
     if (!policy.clear_on_skip) return done;
+    constexpr auto verdict_words = static_cast<std::uint32_t>(sizeof(step_verdict) / sizeof(std::uint32_t));
     return clear_unless(one.gradients(), &verdicts->apply, options.scales > 1 ? verdict_words : 0, 1);
   }
 
@@ -319,6 +382,19 @@ struct loss_scaler::state_type {
     return made;
   }
 
+  /// An optimizer was not applied, because it or one before it has thrown: the record of the step will say so. Its
+  /// gradients are not cleared, whatever the policy says: they may lie where it has refused to find them.
+  void withdraw(known_list& list, const step_verdict* verdicts) {
+    sycl::queue& queue = on.queue();
+    const bool was_judged = verdicts == list.verdicts();
+    if (!was_judged) queue.memcpy(list.verdicts(), verdicts, options.scales * sizeof(step_verdict));
+    auto* joint_findings = &memory.get()->joint_findings;
+    queue.fill(joint_findings, kernels::found_failure, 1);
+    on.kernels().submit_items(queue, launch::refuse_jointly, options.scales, memory.get(), nullptr, drafts.get(),
+                              options.scales, list.verdicts());
+    queue.fill(joint_findings, 0u, 1);
+  }
+
   engine on;
   scaling_policy policy;
   scaler_options options;
@@ -332,11 +408,13 @@ struct loss_scaler::state_type {
 
   std::map<std::uint64_t, known_list> lists;  ///< by the number of the list
   bool is_scaled = false, is_judged = false, is_window_open = false;
-  std::uint32_t unjudged = 0;  ///< steps of a disabled scaler, which look at nothing
+  std::vector<tensor_list> sums;  ///< of the accumulation window that is open
+  std::uint32_t unjudged = 0;     ///< steps of a disabled scaler, which look at nothing
 
-  mutable std::mutex names_mutex;  ///< of the rest, which `ledger` reads from any thread
-  std::vector<tensor_list> seen_lists;
-  std::map<std::uint64_t, std::string> loaded_names;  ///< of records that came with a snapshot, by their number
+  mutable std::mutex names_mutex;                    ///< of the rest, which `ledger` reads from any thread
+  std::map<std::uint32_t, tensor_list> named_lists;  ///< by their index
+  std::uint32_t next_index = 0;
+  std::map<std::uint64_t, std::string> kept_names;  ///< of records that were loaded, or whose list is gone, by number
 
   std::function<void(const ledger_entry&)> handler;
   std::uint64_t reported = 0;  ///< number of the last record that the handler got
@@ -345,13 +423,14 @@ struct loss_scaler::state_type {
 };
 
 loss_scaler::loss_scaler(engine on, const scaling_policy& policy, const scaler_options& options)
-    : state_(std::make_shared<state_type>(std::move(on), policy, options)) {}
+    : state_(make_state<state_type>(std::move(on), policy, options)) {}
 
 // --- A step ---
 
 sycl::event loss_scaler::scale(const tensor_list& loss) { return scale(loss, loss); }
 
 sycl::event loss_scaler::scale(const tensor_list& loss, const tensor_list& scaled) {
+  check_queue("scale", loss, state_->on);
   check_pair("scale", loss, scaled);
   state_->need_scales_for(loss);
   state_->is_scaled = true;
@@ -371,8 +450,9 @@ unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const floa
 unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const tensor_list& unscaled,
                                         const float* max_norm) {
   state_->need_scaled("unscale");
-  known_list& list = state_->known(gradients);
+  known_list& list = state_->known("unscale", gradients);
   state_->need_untouched("unscale", list);
+  state_->need_no_sums("unscale", gradients);
   check_unscaling(gradients, unscaled);
   const std::uint32_t how =
       kernels::judged_as_evidence | kernels::judged_to_apply | kernels::judged_unscaled | state_->together();
@@ -394,8 +474,9 @@ unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const tens
 
 const step_verdict* loss_scaler::inspect(const tensor_list& gradients, const float* max_norm) {
   state_->need_scaled("inspect");
-  known_list& list = state_->known(gradients);
+  known_list& list = state_->known("inspect", gradients);
   state_->need_untouched("inspect", list);
+  state_->need_no_sums("inspect", gradients);
   state_->inspect_and_judge(list, max_norm, kernels::judged_as_evidence | kernels::judged_to_apply);
   list.reached = stage::stepped;
   return list.verdicts();
@@ -403,8 +484,9 @@ const step_verdict* loss_scaler::inspect(const tensor_list& gradients, const flo
 
 sycl::event loss_scaler::step(optimizer& one, const float* max_norm) {
   state_->need_scaled("step");
-  known_list& list = state_->known(one.gradients());
+  known_list& list = state_->known("step", one.gradients());
   state_->need_fresh("step", list);
+  state_->need_no_sums("step", one.gradients());
   state_->need_no_clipping(list, max_norm);
   state_->need_own_shadow(one, list);
   const bool has_checked_numbers = state_->check_numbers(one);
@@ -426,8 +508,9 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
   std::set<std::uint64_t> ids;
   for (optimizer* one : all) {
     check_given("step", "an optimizer", one);
-    const known_list& list = state_->known(one->gradients());
+    const known_list& list = state_->known("step", one->gradients());
     state_->need_fresh("step", list);
+    state_->need_no_sums("step", one->gradients());
     state_->need_no_clipping(list, max_norm);
     state_->need_own_shadow(*one, list);
     if (!ids.insert(one->gradients().prepared().id).second)
@@ -439,14 +522,14 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
   bool has_checked_numbers = false;
   for (optimizer* one : all) has_checked_numbers = state_->check_numbers(*one) || has_checked_numbers;
   for (optimizer* one : all) {
-    known_list& list = state_->known(one->gradients());
+    known_list& list = state_->known("step", one->gradients());
     const bool is_fresh = list.reached == stage::fresh;
     if (is_fresh) state_->inspect(list, state_->scale());
     on.kernels().submit(on.queue(), launch::report_jointly, 1, state_->seen(list), state_->options.scales,
                         max_norm, is_fresh ? nullptr : list.verdicts(), state_->memory.get());
   }
   for (optimizer* one : all) {
-    known_list& list = state_->known(one->gradients());
+    known_list& list = state_->known("step", one->gradients());
     if (list.reached == stage::fresh) {
       state_->judge(
           list, max_norm,
@@ -462,9 +545,13 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
   forget();
   state_->is_judged = true;
   sycl::event done;
-  for (optimizer* one : all) {
-    known_list& list = state_->known(one->gradients());
-    done = state_->apply(*one, list, list.verdicts());
+  std::size_t next = 0;
+  const auto list_of = [&](std::size_t index) -> known_list& { return state_->known("step", all[index]->gradients()); };
+  try {
+    for (; next < all.size(); ++next) done = state_->apply(*all[next], list_of(next), list_of(next).verdicts());
+  } catch (...) {
+    for (++next; next < all.size(); ++next) state_->withdraw(list_of(next), list_of(next).verdicts());
+    throw;
   }
   return done;
 }
@@ -504,11 +591,16 @@ sycl::event loss_scaler::close(float new_scale) {
 
 sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_list& sum) {
   state_->need_scaled("accumulate");
-  check_pair("accumulate", gradients, sum);
+  check_queue("accumulate", gradients, state_->on);
+  if (check_pair("accumulate", gradients, sum))
+    throw invalid_argument("accumulate: the gradients and their sum are the same memory; give the sum its own");
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
-  known_list& list = state_->known(gradients);
+  known_list& list = state_->known("accumulate", gradients);
   state_->need_untouched("accumulate", list);
+  state_->need_no_sums("accumulate", gradients, &sum);
   state_->is_window_open = true;
+  state_->add_sum(sum);
+  list.is_drafted = true;
   state_->inspect_and_judge(list, nullptr,
                             kernels::judged_as_evidence | kernels::judged_as_batch | kernels::judged_together);
   return convert(gradients, sum, state_->scale_factor(kernels::factor_kind::divide), true,
@@ -517,7 +609,7 @@ sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_l
 
 sycl::event loss_scaler::step_accumulated(optimizer& one, const float* max_norm) {
   check_float32("step_accumulated", one.gradients(), "sums of micro-batches are FP32");
-  known_list& list = state_->known(one.gradients());
+  known_list& list = state_->known("step_accumulated", one.gradients());
   state_->need_fresh("step_accumulated", list);
   state_->check_numbers(one);
   state_->inspect(list, nullptr);
@@ -526,6 +618,7 @@ sycl::event loss_scaler::step_accumulated(optimizer& one, const float* max_norm)
       kernels::judged_to_apply | kernels::judged_unscaled | kernels::judged_as_mean | kernels::judged_together);
   state_->is_judged = true;
   state_->is_window_open = false;
+  std::erase_if(state_->sums, [&](const auto& sum) { return state_->shares_memory(one.gradients(), sum); });
   return state_->apply(one, list, list.verdicts());
 }
 
@@ -571,10 +664,11 @@ std::vector<ledger_entry> loss_scaler::entries_after(std::uint64_t number) const
   const std::lock_guard lock(state_->names_mutex);
   for (const auto& slot : slots) {
     ledger_entry& entry = entries.emplace_back(slot.record, std::string{});
-    if (const auto loaded = state_->loaded_names.find(slot.number); loaded != state_->loaded_names.end()) {
-      entry.first_bad_name = loaded->second;
-    } else if (entry.record.first_bad_tensor != no_element && entry.record.first_bad_list < state_->seen_lists.size()) {
-      entry.first_bad_name = state_->seen_lists[entry.record.first_bad_list].name(entry.record.first_bad_tensor);
+    if (const auto kept = state_->kept_names.find(slot.number); kept != state_->kept_names.end()) {
+      entry.first_bad_name = kept->second;
+    } else if (entry.record.first_bad_tensor != no_element) {
+      const auto list = state_->named_lists.find(entry.record.first_bad_list);
+      if (list != state_->named_lists.end()) entry.first_bad_name = list->second.name(entry.record.first_bad_tensor);
     }
   }
   return entries;
@@ -584,13 +678,9 @@ void loss_scaler::on_step(std::function<void(const ledger_entry&)> handler) { st
 
 void loss_scaler::report() {
   if (!state_->handler) return;
-  const std::vector<ledger_entry> entries = entries_after(state_->reported);
-  for (const ledger_entry& entry : entries) {
-    const std::uint64_t number = number_of(entry.record);
-    // One that is not yet visible is waited for, unless it can no longer come.
-    const bool has_gap = number != state_->reported + 1;
-    if (has_gap && number_of(entries.back().record) < state_->reported + 1 + state_->ring.capacity()) return;
-    state_->reported = number;
+  // There are no gaps: what is not among the entries is to come, or was replaced before it could be reported.
+  for (const ledger_entry& entry : entries_after(state_->reported)) {
+    state_->reported = number_of(entry.record);
     state_->handler(entry);
   }
 }
@@ -632,25 +722,26 @@ void loss_scaler::load(const scaler_snapshot& snapshot) {
   state_->policy = snapshot.policy;
   state_->forget_stages();
   state_->is_window_open = false;
+  state_->sums.clear();
   state_->restart(snapshot);
   std::vector<kernels::ledger_slot> slots;
   const std::lock_guard lock(state_->names_mutex);
-  state_->loaded_names.clear();
+  state_->kept_names.clear();
   state_->reported = 0;
   for (const ledger_entry& entry : snapshot.ledger) {
     const std::uint64_t number = number_of(entry.record);
     slots.push_back(slot_of(number, entry.record));
-    state_->loaded_names[number] = entry.first_bad_name;
+    state_->kept_names[number] = entry.first_bad_name;
     state_->reported = std::max(state_->reported, number);
   }
-  state_->ring.restore(state_->on, slots);
+  state_->ring.restore(state_->on, slots, snapshot.scales.front().attempted);
 }
 
 std::uint64_t loss_scaler::number_of(const step_record& record) const {
   return (record.step - 1) * state_->options.scales + record.scale_index + 1;
 }
 
-void loss_scaler::prepare(const tensor_list& gradients) { state_->known(gradients); }
+void loss_scaler::prepare(const tensor_list& gradients) { state_->known("prepare", gradients); }
 
 const engine& loss_scaler::on() const { return state_->on; }
 

@@ -191,7 +191,8 @@ struct entry {
 };
 
 const std::vector<entry>& entries() {
-  static const std::vector<entry> all{
+  static const auto& all = *new std::vector<entry>{
+      // never destroyed: exit handlers may ask, too
       {{"syclamp", "our own: PyTorch's numbers, a floor and a ceiling, NaN told apart", ""},
        [] { return scaling_policy{}; }},
       {{"pytorch", "torch.amp.GradScaler", "stays at 2^-126 where GradScaler goes on to 0"}, pytorch},
@@ -244,11 +245,11 @@ scaling_policy preset(std::string_view name) {
 }
 
 const std::vector<preset_info>& presets() {
-  static const std::vector<preset_info> all = [] {
+  static const auto& all = *new std::vector<preset_info>([] {
     std::vector<preset_info> infos;
     for (const entry& one : entries()) infos.push_back(one.info);
     return infos;
-  }();
+  }());
   return all;
 }
 

@@ -77,14 +77,14 @@ struct delayed_scaling::state {
 
 delayed_scaling::delayed_scaling(const tensor_list& quantized, const settings& how) {
   check(how);
-  state_ = std::make_shared<state>(quantized.on(), limits_of(quantized), how);
+  state_ = make_state<state>(quantized.on(), limits_of(quantized), how);
 }
 
 delayed_scaling::delayed_scaling(const tensor_list& tensors, float limit, const settings& how) {
   check(how);
   if (!(limit > 0) || !std::isfinite(limit))
     throw invalid_argument(fmt::format("delayed_scaling: the limit is {}; it must be positive and finite", limit));
-  state_ = std::make_shared<state>(tensors.on(), std::vector<float>(tensors.size(), limit), how);
+  state_ = make_state<state>(tensors.on(), std::vector<float>(tensors.size(), limit), how);
 }
 
 sycl::event delayed_scaling::update(const inspector& look) const {
@@ -119,7 +119,12 @@ std::vector<float> delayed_scaling::scales() const {
 const float* delayed_scaling::device_limits() const { return state_->device_limits.get(); }
 std::size_t delayed_scaling::size() const { return state_->limits.size(); }
 
-float delayed_scaling::limit(std::size_t tensor) const { return state_->limits.at(tensor); }
+float delayed_scaling::limit(std::size_t tensor) const {
+  if (tensor >= size())
+    throw invalid_argument(
+        fmt::format("delayed_scaling: there is no tensor {}; there are scales for {}", tensor, size()));
+  return state_->limits[tensor];
+}
 
 sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling) {
   check_pair("fake_quantize", in, out);

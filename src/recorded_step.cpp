@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "process_exit.hpp"
 #include "recordable_state.hpp"
 #include "recording.hpp"
 #include "syclamp/error.hpp"
@@ -69,17 +70,27 @@ recorded_step::recorded_step(const engine& on, std::function<void()> calls, reco
   if (how == recording::if_possible) state_->graph = record(on.queue(), state_->calls);
 }
 
-recorded_step::~recorded_step() = default;
+recorded_step::~recorded_step() {
+  if (is_runtime_gone()) leave_to_exit(state_);
+}
 recorded_step::recorded_step(recorded_step&&) noexcept = default;
 recorded_step& recorded_step::operator=(recorded_step&&) noexcept = default;
 
 void recorded_step::operator()() {
+  need_state();
   if (state_->graph)
     replay(state_->on.queue(), *state_->graph);
   else
     state_->calls();
 }
 
-bool recorded_step::is_recorded() const { return state_->graph.has_value(); }
+bool recorded_step::is_recorded() const {
+  need_state();
+  return state_->graph.has_value();
+}
+
+void recorded_step::need_state() const {
+  if (!state_) throw misuse_error("recorded_step: this step was moved to another; use that one");
+}
 
 }  // namespace syclamp

@@ -41,6 +41,7 @@ class skewed_arena {
 
   std::byte* at(place where) const { return memory_.get() + starts_[where.row] + where.offset; }
   std::byte* data() const { return memory_.get(); }
+  std::byte* row(std::size_t index) const { return memory_.get() + starts_[index]; }
   std::size_t bytes() const { return bytes_; }
 
  private:

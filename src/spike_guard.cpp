@@ -29,11 +29,14 @@ spike_guard::spike_guard(engine on, const settings& how) {
   on.queue().memset(so_far.get(), 0, sizeof(kernels::running_value));
   on.kernels().prepare(launch::guard_value);
   on.wait();
-  state_ = std::make_shared<state>(std::move(on), how, std::move(so_far));
+  state_ = make_state<state>(std::move(on), how, std::move(so_far));
 }
 
 sycl::event spike_guard::check(const float* value, const loss_scaler& scaler) const {
   check_given("spike_guard", "value", value);
+  if (scaler.on().queue() != state_->on.queue())
+    throw invalid_argument(
+        "spike_guard: the scaler belongs to another queue than the guard; make both with the same engine");
   return state_->on.kernels().submit(state_->on.queue(), launch::guard_value, 1, value, state_->how.threshold,
                                      state_->how.window, state_->so_far.get(), scaler.device_user_findings());
 }

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "address_checks.hpp"
 #include "device_memory.hpp"
 #include "list_checks.hpp"
 #include "sycl_kernels/layout.hpp"
@@ -22,31 +24,13 @@ using kernels::tensor_kind;
 
 std::uint32_t type_bit(element_type type) { return 1u << static_cast<std::uint32_t>(type); }
 
-/// Refuses a pointer that the device could not follow. Memory from the system's allocator cannot be told from a pointer
-/// of another context: it is let through where the device can read it.
-void check_address(const engine& on, std::size_t index, const std::string& name, const void* address,
-                   element_type type) {
-  if (address == nullptr) return;
-  if (reinterpret_cast<std::uintptr_t>(address) % size_of(type) != 0)
-    throw invalid_argument(fmt::format("{}: its address {} is not aligned to its elements ({}, {} bytes each)",
-                                       described(index, name), address, name_of(type), size_of(type)));
-  const sycl::queue& queue = on.queue();
-  const auto kind = sycl::get_pointer_type(address, queue.get_context());
-  if (kind == sycl::usm::alloc::unknown && !queue.get_device().has(sycl::aspect::usm_system_allocations))
-    throw invalid_argument(fmt::format(
-        "{}: its address {} is not USM memory of the engine's context; allocate it with the engine's queue, "
-        "or make the engine with the queue that the memory belongs to",
-        described(index, name), address));
-  if (kind == sycl::usm::alloc::device && sycl::get_pointer_device(address, queue.get_context()) != queue.get_device())
-    throw invalid_argument(fmt::format(
-        "{}: its address {} is memory of another device ({}) than the engine's", described(index, name), address,
-        sycl::get_pointer_device(address, queue.get_context()).get_info<sycl::info::device::name>()));
-}
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 }  // namespace
 
 struct tensor_list::state {
-  state(engine on_engine, std::vector<tensor> given) : on(std::move(on_engine)), tensors(std::move(given)) {
+  state(engine on_engine, std::vector<tensor> given)
+      : on(std::move(on_engine)), tensors(std::move(given)), checks(on.queue(), tensors.size()) {
     if (tensors.size() >= std::numeric_limits<std::uint32_t>::max())
       throw invalid_argument(fmt::format("{} tensors are more than a list can hold (2^32 - 2)", tensors.size()));
     const std::size_t count = tensors.size();
@@ -55,7 +39,10 @@ struct tensor_list::state {
     std::uint64_t place = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const tensor& one = tensors[i];
-      check_address(on, i, one.name, one.elements.data(), one.elements.type());
+      addresses.push_back(address_of(one.elements.data()));
+      bytes.push_back(one.elements.count() * size_of(one.elements.type()));
+      misaligned_bits.push_back(static_cast<std::uint8_t>(size_of(one.elements.type()) - 1));
+      check(i, addresses.back());
       if (one.group >= tensor_kind::most_groups)
         throw invalid_argument(fmt::format("{}: its group {} is not below {}", described(i, one.name), one.group,
                                            tensor_kind::most_groups));
@@ -82,9 +69,26 @@ struct tensor_list::state {
     send_addresses();
     on.wait();
     static std::atomic<std::uint64_t> next_id = 0;
-    view = {device_addresses.get(),    device_starts.get(),
-            device_kinds.get(),        static_cast<std::uint32_t>(count),
-            kernels::chunks_of(place), next_id.fetch_add(1, std::memory_order_relaxed)};
+    view.addresses = device_addresses.get();
+    view.starts = device_starts.get();
+    view.kinds = device_kinds.get();
+    view.tensors = static_cast<std::uint32_t>(count);
+    view.chunks = kernels::chunks_of(place);
+    view.id = next_id.fetch_add(1, std::memory_order_relaxed);
+    view.host_addresses = addresses;
+    view.bytes = bytes;
+  }
+
+  /// Refuses an address that the device could not follow.
+  void check(std::size_t index, std::uint64_t address) {
+    if ((address & misaligned_bits[index]) != 0)
+      refuse_alignment(index, tensors[index].name, std::bit_cast<const void*>(address), tensors[index].elements.type());
+    if (!checks.is_known(address)) checks.ask(index, tensors[index].name, address);
+  }
+
+  void need_tensor(std::uint64_t index) const {
+    if (index >= tensors.size())
+      throw invalid_argument(fmt::format("there is no tensor {} in a list of {}", index, tensors.size()));
   }
 
   /// Copies the addresses to the device from one of two host buffers in turn, so that the copy before may still run.
@@ -96,9 +100,7 @@ struct tensor_list::state {
     upload& slot = uploads[next_upload];
     next_upload = (next_upload + 1) % uploads.size();
     slot.done.wait();
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-      slot.addresses[i] =
-          tensors[i].elements.count() == 0 ? 0 : reinterpret_cast<std::uintptr_t>(tensors[i].elements.data());
+    for (std::size_t i = 0; i < addresses.size(); ++i) slot.addresses[i] = bytes[i] == 0 ? 0 : addresses[i];
     slot.done = on.queue().memcpy(device_addresses.get(), slot.addresses.get(), tensors.size() * sizeof(std::uint64_t));
   }
 
@@ -108,7 +110,10 @@ struct tensor_list::state {
   };
 
   engine on;
-  std::vector<tensor> tensors;
+  std::vector<tensor> tensors;  ///< with the addresses that they had at first
+  address_checks checks;
+  std::vector<std::uint64_t> addresses, bytes;  ///< one per tensor, as they are now
+  std::vector<std::uint8_t> misaligned_bits;    ///< of an address: those that must be 0
   std::uint64_t elements = 0;
   std::uint32_t groups = 0;
   std::uint32_t types = 0;  ///< one `type_bit` for each type that there is
@@ -121,27 +126,59 @@ struct tensor_list::state {
 };
 
 tensor_list::tensor_list(engine on, std::vector<tensor> tensors)
-    : state_(std::make_shared<state>(std::move(on), std::move(tensors))) {}
+    : state_(make_state<state>(std::move(on), std::move(tensors))) {}
 
 tensor_list::tensor_list(engine on, array_view only) : tensor_list(std::move(on), std::vector<tensor>{{only}}) {}
 
 std::size_t tensor_list::size() const { return state_->tensors.size(); }
 std::uint64_t tensor_list::elements() const { return state_->elements; }
-const std::string& tensor_list::name(std::uint64_t index) const { return state_->tensors.at(index).name; }
-array_view tensor_list::operator[](std::size_t index) const { return state_->tensors.at(index).elements; }
-std::uint32_t tensor_list::group(std::size_t index) const { return state_->tensors.at(index).group; }
 std::uint32_t tensor_list::groups() const { return state_->groups; }
 bool tensor_list::is_all(element_type type) const { return (state_->types & ~type_bit(type)) == 0; }
 const engine& tensor_list::on() const { return state_->on; }
+long tensor_list::use_count() const { return state_.use_count(); }
+
+const std::string& tensor_list::name(std::uint64_t index) const {
+  state_->need_tensor(index);
+  return state_->tensors[index].name;
+}
+
+std::uint32_t tensor_list::group(std::size_t index) const {
+  state_->need_tensor(index);
+  return state_->tensors[index].group;
+}
+
+array_view tensor_list::operator[](std::size_t index) const {
+  state_->need_tensor(index);
+  const array_view& first = state_->tensors[index].elements;
+  return {std::bit_cast<const void*>(state_->addresses[index]), first.count(), first.type()};
+}
 
 void tensor_list::set_address(std::size_t index, const void* address) {
-  if (index >= state_->tensors.size())
-    throw invalid_argument(fmt::format("there is no tensor {} in a list of {}", index, state_->tensors.size()));
-  tensor& one = state_->tensors[index];
-  if (one.elements.data() == address) return;
-  check_address(state_->on, index, one.name, address, one.elements.type());
-  one.elements = array_view(address, one.elements.count(), one.elements.type());
+  state_->need_tensor(index);
+  const std::uint64_t next = address_of(address);
+  if (state_->addresses[index] == next) return;
+  state_->check(index, next);
+  state_->addresses[index] = next;
   state_->changed = true;
+}
+
+void tensor_list::set_addresses(std::span<const void* const> addresses) {
+  state& own = *state_;
+  if (addresses.size() != own.addresses.size())
+    throw invalid_argument(
+        fmt::format("set_addresses: there are {} addresses for a list of {} tensors; give one for "
+                    "each, null for a tensor that is absent",
+                    addresses.size(), own.addresses.size()));
+  bool changes = false;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const std::uint64_t next = address_of(addresses[i]);
+    if (own.addresses[i] == next) continue;
+    own.check(i, next);
+    changes = true;
+  }
+  if (!changes) return;
+  for (std::size_t i = 0; i < addresses.size(); ++i) own.addresses[i] = address_of(addresses[i]);
+  own.changed = true;
 }
 
 const tensor_list::table& tensor_list::prepared() const {

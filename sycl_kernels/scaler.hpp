@@ -189,10 +189,14 @@ inline void close_step(scaler_memory* memory, scale_state& state, step_draft& dr
                        std::uint32_t capacity) {
   const scaling_rule& rule = memory->rule;
   step_record& record = draft.record;  // where it lies: a copy would be an array in local memory on a GPU
-  const evidence shown{record.findings, record.elements != 0, draft.norm_overflows != 0, memory->invalid_numbers != 0};
+  const std::uint32_t failure = draft.has_failed != 0 ? found_by_user : 0u;
+  const evidence shown{record.findings | failure, record.elements != 0, draft.norm_overflows != 0,
+                       memory->invalid_numbers != 0};
   record.scale = state.scale;
   record.lists += unjudged;
-  const step_outcome outcome = judge(rule, state, shown), done = outcome_of(outcome, record);
+  const step_outcome outcome = judge(rule, state, shown);
+  const bool is_failure = draft.has_failed != 0 && outcome == step_outcome::applied;  // scaling is disabled
+  const step_outcome done = is_failure ? step_outcome::by_user : outcome_of(outcome, record);
   const bool is_skipped =
       done != step_outcome::applied && done != step_outcome::accumulated && done != step_outcome::nothing;
   const decision said =
@@ -259,7 +263,8 @@ struct report_jointly {
   }
 };
 
-/// For gradients that were judged before: what they go together with may refuse them after all.
+/// For gradients that were judged before: what they go together with may refuse them after all, or their optimizer has
+/// thrown.
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct refuse_jointly {
   struct shared {};
@@ -268,11 +273,13 @@ struct refuse_jointly {
                                          const ballot* votes, step_draft* drafts, std::uint32_t scales,
                                          step_verdict* verdicts) {
     const std::uint64_t i = item.global_id<GroupSize>();
-    if (i >= scales || memory->rule.mode == scaling_mode::disabled) return;
+    const bool has_failed = (memory->joint_findings & found_failure) != 0;
+    if (i >= scales || (memory->rule.mode == scaling_mode::disabled && !has_failed)) return;
     const bool is_refused = memory->joint_findings != 0 || (votes != nullptr && votes[i].refused != 0.0f);
     if (is_refused && verdicts[i].apply != 0) {
       verdicts[i].apply = 0;
       ++drafts[i].record.refused;
+      if (has_failed) drafts[i].has_failed = 1;
     }
   }
 };

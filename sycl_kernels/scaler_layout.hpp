@@ -29,7 +29,7 @@ struct scaler_memory {
 struct step_draft {
   step_record record;
   std::uint32_t norm_overflows;
-  std::uint32_t unused;
+  std::uint32_t has_failed;  ///< 1: an optimizer has thrown, so what was to be applied was not
 };
 
 /// Running mean and variance of a value.
@@ -51,6 +51,8 @@ enum judging : std::uint32_t {
 
 /// A bit of `joint_findings` beside those of `finding`: refused for another reason.
 inline constexpr std::uint32_t found_refusal = 1u << 31;
+/// Likewise: an optimizer has thrown.
+inline constexpr std::uint32_t found_failure = 1u << 30;
 
 /// What one rank contributes to a consensus for each of its scales: sums over all ranks decide.
 struct ballot {

@@ -19,9 +19,9 @@ class kernel_library;
 
 /// What every operation needs: an in-order queue, the tuning profile of its device, and the compiled kernels.
 ///
-/// An engine is a handle: copies share everything and are cheap. Engines do not know of each other, so any number of
-/// them, on any devices, may be used by any threads at once. Kernels are compiled when they are first needed and kept
-/// on disk (see docs/architecture.md, "The kernel cache").
+/// An engine is a handle: copies share everything and are cheap, and moving is copying. Engines do not know of each
+/// other, so any number of them, on any devices, may be used by any threads at once. Kernels are compiled when they are
+/// first needed and kept on disk (see docs/architecture.md, "The kernel cache").
 class engine {
  public:
   /// An engine on the best device that SYCL offers.
@@ -34,6 +34,12 @@ class engine {
   ///                 environment variable SYCLAMP_PROFILE names.
   /// \throws invalid_argument if the queue is not in-order or there is no such profile.
   explicit engine(sycl::queue queue, std::string_view profile = {});
+
+  // Moving is copying, so that a handle that was moved from stays usable.
+  engine(const engine&) = default;
+  engine(engine&& other) noexcept : engine(other) {}  // NOLINT(performance-move-*)
+  engine& operator=(const engine&) = default;
+  engine& operator=(engine&& other) noexcept { return *this = other; }
 
   /// The queue to which all operations of this engine go.
   sycl::queue& queue() const;

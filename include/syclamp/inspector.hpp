@@ -32,6 +32,12 @@ class inspector {
   /// memory is 40 bytes for each 65 536 elements; with details, 132 bytes a tensor and 92 a group come to it.
   explicit inspector(tensor_list list, detail level = detail::list);
 
+  // Moving is copying, so that a handle that was moved from stays usable.
+  inspector(const inspector&) = default;
+  inspector(inspector&& other) noexcept : inspector(other) {}  // NOLINT(performance-move-*)
+  inspector& operator=(const inspector&) = default;
+  inspector& operator=(inspector&& other) noexcept { return *this = other; }
+
   /// Submits the inspection and returns at once. Absent tensors are left out.
   /// \param scale  by which the elements are scaled, in device memory: fills in `unscaled_amax`, and finite elements
   ///               that would not be finite in FP32 after unscaling count as `found_inf`. Null: not scaled.

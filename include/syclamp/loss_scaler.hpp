@@ -52,14 +52,23 @@ struct scaler_options {
 /// optimizer, however many tensors it has: one that inspects and decides, the optimizer's, and one that moves the
 /// scale.
 ///
-/// A scaler is a handle: copies share everything. It is for one thread at a time, except for the ledger. It keeps every
-/// list of gradients that it has seen: make lists once, and change their addresses.
+/// A scaler is a handle: copies share everything, and moving is copying. It is for one thread at a time, except for the
+/// ledger. Everything that it is given belongs to its queue. What it keeps for a list of gradients it frees when a new
+/// list comes and nobody else holds the old one. Lists that were used while a graph was recorded stay. Making lists
+/// takes time: make them once, and change their addresses.
 class loss_scaler {
  public:
   /// \throws invalid_argument if the policy or an option is not valid
   explicit loss_scaler(engine on, const scaling_policy& policy = {}, const scaler_options& options = {});
 
+  // Moving is copying, so that a handle that was moved from stays usable.
+  loss_scaler(const loss_scaler&) = default;
+  loss_scaler(loss_scaler&& other) noexcept : loss_scaler(other) {}  // NOLINT(performance-move-*)
+  loss_scaler& operator=(const loss_scaler&) = default;
+  loss_scaler& operator=(loss_scaler&& other) noexcept { return *this = other; }
+
   // --- A step -------------------------------------------------------------------------------------------------------
+  // \throws invalid_argument, all of them, if a list or an optimizer belongs to another queue than the scaler
 
   /// loss = loss · S, in place or to another list.
   sycl::event scale(const tensor_list& loss);
@@ -81,17 +90,21 @@ class loss_scaler {
                              const float* max_norm = nullptr);
 
   /// Judges gradients without writing any, for kernels of your own, which read the verdict on the device.
-  /// \return in device memory: one verdict, or one for each scale; valid as long as the scaler
+  /// \return in device memory: one verdict, or one for each scale; valid as long as the scaler and a handle of the
+  ///         list, and until `update` in any case
   const step_verdict* inspect(const tensor_list& gradients, const float* max_norm = nullptr);
 
   /// Inspects (unless `unscale` has done so), then lets the optimizer apply the gradients, or nothing. The gradients
   /// are left as they are: scaled, unless `unscale` was called.
   /// \param max_norm  limit of the norm of the unscaled gradients, in device memory; null: no clipping. If it is negative or
   ///                  NaN, or a learning rate in device memory is, the step is skipped with the status `invalid_number`.
-  /// \throws misuse_error if nothing was scaled since the last `update`, or the optimizer has stepped already
+  /// \throws misuse_error if nothing was scaled since the last `update`, the optimizer has stepped already, or its
+  ///         gradients are the sums of an open accumulation window
+  /// \throws what the optimizer throws: the step then counts as skipped by the user; call `update`, and go on
   sycl::event step(optimizer& one, const float* max_norm = nullptr);
 
-  /// Several optimizers: all of them, or none. (With a `step` for each, one may be skipped and another not.)
+  /// Several optimizers: all of them, or none. (With a `step` for each, one may be skipped and another not.) If an
+  /// optimizer throws, those after it are not applied, and the step is not recorded as applied.
   sycl::event step(std::span<optimizer* const> all, const float* max_norm = nullptr);
 
   /// Moves the scale by what was found since the last `update`, writes the ledger, and calls back (`on_step`).
@@ -104,7 +117,8 @@ class loss_scaler {
   // --- Accumulation over several backward passes --------------------------------------------------------------------
 
   /// sum += gradients / S, unless they are bad: then this micro-batch is dropped as a whole. The scale may change
-  /// between micro-batches (`update` after each), because sums are unscaled.
+  /// between micro-batches (`update` after each), because sums are unscaled. From the first call to `step_accumulated`
+  /// a window is open: until then `sum` is refused by `step`, `unscale`, `inspect` and as input of `accumulate`.
   sycl::event accumulate(const tensor_list& gradients, const tensor_list& sum);
 
   /// Applies the mean of the micro-batches that were not dropped since the last call; if none was left, nothing. The
@@ -128,7 +142,7 @@ class loss_scaler {
   float current_scale(std::uint32_t index = 0) const;  ///< waits
   step_record outcome(std::uint32_t index = 0) const;  ///< of the last `update`; waits
 
-  /// The last records, oldest first. Does not wait, may be called by any thread, and a record is whole or not there:
+  /// The last records, oldest first. Does not wait, and may be called by any thread. Steps are whole and without gaps:
   /// at most one step, the one that is being recorded, is missing of those that the device has finished.
   std::vector<ledger_entry> ledger() const;
 

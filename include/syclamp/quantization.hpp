@@ -52,6 +52,12 @@ class delayed_scaling {
   /// the list are channels (`channels_of`).
   delayed_scaling(const tensor_list& tensors, float limit, const settings& how);
 
+  // Moving is copying, so that a handle that was moved from stays usable.
+  delayed_scaling(const delayed_scaling&) = default;
+  delayed_scaling(delayed_scaling&& other) noexcept : delayed_scaling(other) {}  // NOLINT(performance-move-*)
+  delayed_scaling& operator=(const delayed_scaling&) = default;
+  delayed_scaling& operator=(delayed_scaling&& other) noexcept { return *this = other; }
+
   /// Moves all scales, from an inspection of the tensors before they were quantised. Does not wait or allocate.
   /// \param look  of a list with as many tensors, with `detail::tensors`
   sycl::event update(const inspector& look) const;

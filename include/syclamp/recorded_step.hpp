@@ -48,12 +48,15 @@ class recorded_step {
   recorded_step& operator=(recorded_step&&) noexcept;
 
   /// Submits the step; does not wait.
+  /// \throws misuse_error if this was moved from
   void operator()();
 
   /// Whether there is a graph; else the calls are made each time.
   bool is_recorded() const;
 
  private:
+  void need_state() const;
+
   struct state_type;
   std::unique_ptr<state_type> state_;
 };

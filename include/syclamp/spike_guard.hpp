@@ -29,7 +29,14 @@ class spike_guard {
   /// \throws invalid_argument if the threshold is not positive or the window is empty
   spike_guard(engine on, const settings& how);
 
+  // Moving is copying, so that a handle that was moved from stays usable.
+  spike_guard(const spike_guard&) = default;
+  spike_guard(spike_guard&& other) noexcept : spike_guard(other) {}  // NOLINT(performance-move-*)
+  spike_guard& operator=(const spike_guard&) = default;
+  spike_guard& operator=(spike_guard&& other) noexcept { return *this = other; }
+
   /// Looks at `*value`, in device memory, and enters it into the mean. Does not wait.
+  /// \throws invalid_argument if the scaler belongs to another queue
   sycl::event check(const float* value, const loss_scaler& scaler) const;
 
  private:

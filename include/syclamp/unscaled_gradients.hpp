@@ -20,6 +20,12 @@ class unscaled_gradients {
   /// \throws invalid_argument if a tensor is not FP32
   static unscaled_gradients never_scaled(tensor_list gradients);
 
+  // Moving is copying, so that a handle that was moved from stays usable.
+  unscaled_gradients(const unscaled_gradients&) = default;
+  unscaled_gradients(unscaled_gradients&& other) noexcept : unscaled_gradients(other) {}  // NOLINT(performance-move-*)
+  unscaled_gradients& operator=(const unscaled_gradients&) = default;
+  unscaled_gradients& operator=(unscaled_gradients&& other) noexcept { return *this = other; }
+
   const tensor_list& list() const { return list_; }
 
   /// Of the operation that unscaled them.

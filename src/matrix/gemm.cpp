@@ -26,19 +26,19 @@ namespace {
 using matrix::path;
 using matrix::problem;
 
-/// The preferred ones first. The last one can do everything.
+/// The preferred ones first. The last one can do everything. (Never destroyed: exit handlers may ask for a product.)
 std::vector<const path*> all_paths() {
   std::vector<const path*> all;
 #if defined(SYCLAMP_CUBLAS_MODULE)
-  static const matrix::module_path cublas("cublas", SYCLAMP_CUBLAS_MODULE);
+  static const auto& cublas = *new matrix::module_path("cublas", SYCLAMP_CUBLAS_MODULE);
   all.push_back(&cublas);
 #endif
 #if defined(SYCLAMP_ROCBLAS_MODULE)
-  static const matrix::module_path rocblas("rocblas", SYCLAMP_ROCBLAS_MODULE);
+  static const auto& rocblas = *new matrix::module_path("rocblas", SYCLAMP_ROCBLAS_MODULE);
   all.push_back(&rocblas);
 #endif
 #if defined(SYCLAMP_ONEMKL_MODULE)
-  static const matrix::module_path onemkl("onemkl", SYCLAMP_ONEMKL_MODULE);
+  static const auto& onemkl = *new matrix::module_path("onemkl", SYCLAMP_ONEMKL_MODULE);
   all.push_back(&onemkl);
 #endif
   all.push_back(&matrix::joint_matrix_path());
@@ -54,7 +54,7 @@ struct availability {
 
 const std::vector<availability>& paths_of(const engine& on) {
   static std::shared_mutex mutex;
-  static std::unordered_map<sycl::device, std::map<std::string_view, std::vector<availability>>> known;
+  static auto& known = *new std::unordered_map<sycl::device, std::map<std::string_view, std::vector<availability>>>;
   const sycl::device device = on.queue().get_device();
   {
     const std::shared_lock lock(mutex);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <memory>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -9,6 +12,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "address_checks.hpp"
 #include "device_memory.hpp"
 #include "syclamp/syclamp.hpp"
 #include "tensor_table.hpp"
@@ -202,6 +206,120 @@ TEST_CASE("addresses change between steps without waiting, and a tensor may come
     look();
   }
   CHECK(look.result().sum_of_squares == 200.0f);
+}
+
+TEST_CASE("all addresses are set in one call, or none of them") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> ones(on.queue(), std::vector<float>(100, 1.0f));
+  const device_buffer<float> twos(on.queue(), std::vector<float>(100, 2.0f));
+  tensor_list list(on, {{{ones.data(), 10}, "first"}, {{ones.data() + 10, 20}, "second"}, {{ones.data(), 0}, "third"}});
+  const inspector look(list);
+  const auto sum = [&] {
+    look();
+    return look.result().sum_of_squares;
+  };
+  CHECK(sum() == 30.0f);
+  list.set_addresses(std::vector<const void*>{twos.data() + 50, twos.data(), nullptr});
+  CHECK(sum() == 120.0f);
+  list.set_addresses(std::vector<const void*>{nullptr, twos.data(), nullptr});
+  CHECK(sum() == 80.0f);
+
+  const auto* crooked = reinterpret_cast<const std::byte*>(ones.data()) + 1;
+  const std::vector<const void*> bad{ones.data(), crooked, nullptr};
+  CHECK_THROWS_MATCHES(list.set_addresses(bad), invalid_argument,
+                       MessageMatches(ContainsSubstring("tensor 1 (\"second\")")));
+  CHECK_THROWS_MATCHES(list.set_addresses(std::vector<const void*>{ones.data()}), invalid_argument,
+                       MessageMatches(ContainsSubstring("1 addresses for a list of 3")));
+  CHECK(list[0].data() == nullptr);
+  CHECK(list[1].data() == twos.data());
+  CHECK(sum() == 80.0f);
+
+  const device_buffer<float> halves(on.queue(), std::vector<float>(100, 0.5f));
+  for (int i = 0; i < 10; ++i) {  // faster than the device: later uploads must not overtake earlier kernels
+    const float* data = i % 2 == 0 ? ones.data() : halves.data();
+    list.set_addresses(std::vector<const void*>{data, data + 10, nullptr});
+    look();
+  }
+  CHECK(look.result().sum_of_squares == 7.5f);
+}
+
+TEST_CASE("overlaps are found whatever the order of the addresses, again when they change") {
+  const engine& on = all_engines().front();
+  constexpr std::size_t count = 1000, size = 8;
+  const device_buffer<float> from(on.queue(), std::vector<float>(count * size)),
+      to(on.queue(), std::vector<float>(count * size));
+  std::mt19937 random(3);
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), random);
+  std::vector<tensor> inputs, outputs;
+  for (std::size_t i = 0; i < count; ++i) {
+    inputs.push_back({{from.data() + i * size, size}});
+    outputs.push_back({{to.data() + order[i] * size, size}});
+  }
+  const tensor_list in(on, inputs);
+  tensor_list out(on, outputs);
+  CHECK_NOTHROW(cast(in, out));
+  for (const std::size_t i : {std::size_t{0}, count / 2, count - 1}) {
+    CAPTURE(i);
+    const void* place = out[i].data();
+    out.set_address(i, to.data() + order[(i + 1) % count] * size + size / 2);  // half on another output
+    CHECK_THROWS_MATCHES(cast(in, out), invalid_argument, MessageMatches(ContainsSubstring("overlaps the output")));
+    out.set_address(i, from.data() + ((i + 3) % (count - 1)) * size + 1);  // on two inputs
+    CHECK_THROWS_MATCHES(cast(in, out), invalid_argument, MessageMatches(ContainsSubstring("overlaps the input")));
+    out.set_address(i, in[i].data());  // in place
+    CHECK_NOTHROW(cast(in, out));
+    out.set_address(i, place);
+    CHECK_NOTHROW(cast(in, out));
+  }
+  on.wait();
+}
+
+TEST_CASE("addresses are asked for where the device cannot read all memory, and once only") {
+  const engine& on = all_engines().front();
+  const device_buffer<float> memory(on.queue(), {1.0f});
+  const std::vector<float> of_host(1);
+  const auto address = [](const float* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
+  address_checks checks(on.queue(), 1, false);
+  CHECK(checks.is_known(0));
+  CHECK_FALSE(checks.is_known(address(memory.data())));
+  checks.ask(0, "weight", address(memory.data()));
+  CHECK(checks.is_known(address(memory.data())));
+  CHECK_FALSE(checks.is_known(address(memory.data()) + 4));
+  CHECK_THROWS_MATCHES(checks.ask(0, "weight", address(of_host.data())), invalid_argument,
+                       MessageMatches(ContainsSubstring("\"weight\"") && ContainsSubstring("not USM memory")));
+  const sycl::queue other(sycl::context(on.queue().get_device()), on.queue().get_device());
+  const device_buffer<float> foreign(other, {1.0f});
+  CHECK_THROWS_AS(checks.ask(0, "weight", address(foreign.data())), invalid_argument);
+}
+
+TEST_CASE("memory of a part of a device is as good as that of the whole, in a context of all its parts") {
+  const sycl::device device = all_engines().front().queue().get_device();
+  const auto ways = device.get_info<sycl::info::device::partition_properties>();
+  const auto equally = sycl::info::partition_property::partition_equally;
+  if (std::find(ways.begin(), ways.end(), equally) == ways.end() ||
+      device.get_info<sycl::info::device::partition_max_sub_devices>() < 2)
+    SKIP("the device cannot be divided");
+  const auto units = device.get_info<sycl::info::device::max_compute_units>();
+  const auto parts = device.create_sub_devices<equally>(units / 2);
+  const sycl::context context(parts);
+  std::vector<std::unique_ptr<device_buffer<float>>> buffers;
+  for (const sycl::device& part : parts)
+    buffers.push_back(std::make_unique<device_buffer<float>>(
+        sycl::queue(context, part, sycl::property::queue::in_order{}), std::vector<float>(100, 2.0f)));
+  for (const sycl::device& part : parts) {
+    const engine on(sycl::queue(context, part, sycl::property::queue::in_order{}));
+    for (const auto& buffer : buffers) {
+      CHECK_NOTHROW(tensor_list(on, array_view(buffer->data(), 100)));
+      CHECK(inspect(on, array_view(buffer->data(), 100)).sum_of_squares == 400.0f);
+    }
+    address_checks strict(on.queue(), 1, false);
+    for (const auto& buffer : buffers)
+      CHECK_NOTHROW(strict.ask(0, "", reinterpret_cast<std::uintptr_t>(buffer->data())));
+    const std::vector<float> of_host(1);
+    CHECK_THROWS_AS(strict.ask(0, "", reinterpret_cast<std::uintptr_t>(of_host.data())), invalid_argument);
+  }
 }
 
 TEST_CASE("what a list cannot hold is refused by the name of the tensor") {

@@ -12,6 +12,7 @@
 #include "launch/jit/kernel_cache.hpp"
 #include "launch/jit/source.hpp"
 #include "launch/operations.hpp"
+#include "process_exit.hpp"
 #include "warn.hpp"
 
 namespace syclamp::launch {
@@ -55,10 +56,12 @@ class compiled_library final : public kernel_library {
     const std::unique_lock lock(mutex_);
     if (const auto found = kernels_.find(&op); found != kernels_.end()) return found->second;
     try {
+      need_compiler();
       bundle family = load_or_compile(op.family);
       for (const operation_base* member : operations)
         if (member->family == op.family)
           kernels_.emplace(member, family.ext_oneapi_get_kernel(symbol(*member, tuning())));
+      watch_compiler();
     } catch (const sycl::exception& failed) {
       throw build_error(device_, failed.what());
     }

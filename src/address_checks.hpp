@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Refuses pointers that the device could not follow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sycl/sycl.hpp>
+
+#include "syclamp/element_type.hpp"
+
+namespace syclamp {
+
+/// What is asked of the address of a tensor. The runtime is asked only where its answer can make a difference, because
+/// a question takes it a fifth of a microsecond, and not twice in a row about the same address.
+class address_checks {
+ public:
+  /// \param tensors  for how many of them addresses are remembered
+  address_checks(const sycl::queue& queue, std::size_t tensors);
+
+  /// \param reads_system_memory  the device can read memory from the system's allocator
+  address_checks(const sycl::queue& queue, std::size_t tensors, bool reads_system_memory);
+
+  /// True if the address is known to be good, or needs no question. The alignment has been checked.
+  bool is_known(std::uint64_t address) const { return !asks_ || address == 0 || known_[place_of(address)] == address; }
+
+  /// Asks the runtime.
+  /// \throws invalid_argument that names the tensor
+  void ask(std::size_t index, const std::string& name, std::uint64_t address);
+
+ private:
+  std::size_t place_of(std::uint64_t address) const {
+    return (address >> 4) * 0x9e3779b97f4a7c15u >> shift_;  // Fibonacci hashing
+  }
+
+  sycl::context context_;
+  sycl::device root_;
+  bool asks_kind_;    ///< memory from the system's allocator cannot be read by the device
+  bool asks_device_;  ///< the context has devices that do not share their memory with this one
+  bool asks_;
+  unsigned shift_ = 0;
+  std::vector<std::uint64_t> known_;  ///< addresses that were found good, the last one of each place
+};
+
+/// \throws invalid_argument that names the tensor and its type
+[[noreturn]] void refuse_alignment(std::size_t index, const std::string& name, const void* address, element_type type);
+
+}  // namespace syclamp

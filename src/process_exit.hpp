@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can still be done while a process ends.
+//
+// Exit handlers run in the reverse order in which they were registered. SYCL's drivers are loaded by the first engine
+// and register handlers then. A handler of the user that was registered earlier runs when the drivers are gone already:
+// every call into them would end the process. The same holds for compilers, which begin with the first kernel. So the
+// library registers handlers of its own, just after theirs, which raise a flag.
+//
+// Before any handler, the thread that ends the process loses its thread-local objects, and with them the compilers'. A
+// kernel that is built on such a thread ends the process later. Kernels that are there already work.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace syclamp {
+
+/// To be called when an engine has been made, and when a kernel has been built.
+void watch_runtime();
+void watch_compiler();
+
+namespace exiting {
+extern std::atomic<bool> is_runtime_gone;
+[[noreturn]] void refuse_runtime();
+}  // namespace exiting
+
+/// True once the drivers may be gone: nothing may be asked of SYCL, not even to free memory.
+inline bool is_runtime_gone() { return exiting::is_runtime_gone.load(std::memory_order_relaxed); }
+
+/// \throws misuse_error if the runtime is gone
+inline void need_runtime() {
+  if (is_runtime_gone()) exiting::refuse_runtime();
+}
+
+/// \throws misuse_error if the compiler of the kernels is gone, for all threads or for this one
+void need_compiler();
+
+/// Leaves objects to the end of the process if the runtime is gone.
+struct state_deleter {
+  template <typename T>
+  void operator()(T* object) const {
+    if (!is_runtime_gone()) delete object;
+  }
+};
+
+/// The same for an object with one owner.
+template <typename T>
+void leave_to_exit(std::unique_ptr<T>& object) {
+  [[maybe_unused]] const T* left = object.release();
+}
+
+/// What handles share.
+template <typename T, typename... Args>
+std::shared_ptr<T> make_state(Args&&... args) {
+  return std::shared_ptr<T>(new T(std::forward<Args>(args)...), state_deleter{});
+}
+
+}  // namespace syclamp

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library in exit handlers and in destructors of static objects: it works, or it says why it cannot.
+#include <cstdio>
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct outcome {
+  std::string text;
+  int status;  ///< 0: the program has ended as it should
+};
+
+outcome run(const std::string& how) {
+  std::FILE* program = popen((std::string(SYCLAMP_EXIT_PROGRAM) + " " + how + " 2>&1").c_str(), "r");
+  REQUIRE(program != nullptr);
+  std::string text;
+  for (int c = std::fgetc(program); c != EOF; c = std::fgetc(program)) text.push_back(static_cast<char>(c));
+  return {text, pclose(program)};
+}
+
+}  // namespace
+
+TEST_CASE("a process ends in peace with everything still there") {
+  const auto [text, status] = run("unused");
+  CAPTURE(text);
+  CHECK(status == 0);
+  CHECK_THAT(text, ContainsSubstring("applied 1"));
+}
+
+TEST_CASE("an exit handler that was registered after the first use can do everything but compile") {
+  const auto [text, status] = run("after");
+  CAPTURE(text);
+  CHECK(status == 0);
+  CHECK_THAT(text, ContainsSubstring("applied 2"));
+  for (const char* what : {"step", "engine", "queue", "list", "scale", "wait", "preset", "end"})
+    CHECK_THAT(text, ContainsSubstring(std::string(what) + ": done"));
+  CHECK_THAT(text, ContainsSubstring("inspect: refused, the process is ending, and kernels can no longer be compiled"));
+}
+
+TEST_CASE("a thread that it starts can compile, too, and so can a handler that is the first to use the library") {
+  const std::string how = GENERATE("thread", "only");
+  const auto [text, status] = run(how);
+  CAPTURE(text);
+  CHECK(status == 0);
+  CHECK_THAT(text, ContainsSubstring(how == "thread" ? "applied 2" : "applied 1"));
+  for (const char* what : {"step", "engine", "queue", "list", "inspect", "scale", "wait", "preset", "end"})
+    CHECK_THAT(text, ContainsSubstring(std::string(what) + ": done"));
+}
+
+TEST_CASE("an exit handler or a static object that is older than the first engine is told that SYCL is gone") {
+  const auto [text, status] = run(GENERATE("before", "static"));
+  CAPTURE(text);
+  CHECK(status == 0);
+  for (const char* what : {"step", "engine", "queue", "list", "inspect", "scale", "wait"})
+    CHECK_THAT(text, ContainsSubstring(std::string(what) + ": refused, the process is ending"));
+  for (const char* what : {"preset", "end"}) CHECK_THAT(text, ContainsSubstring(std::string(what) + ": done"));
+}
