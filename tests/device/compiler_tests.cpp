@@ -36,6 +36,21 @@ TEST_CASE("a kernel that does not compile raises an error with the compiler's lo
   }
 }
 
+TEST_CASE("without the machine's C++ headers a kernel does not compile, and the error names their package") {
+  const engine on;
+  std::vector<std::string> options = launch::jit::build_options();
+  const temporary_folder empty;
+  options.push_back("--sysroot=" + empty.path().string());  // there the compiler looks for /usr/include
+  try {
+    launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
+                         launch::jit::family_source("self_test", backends::generic), options);
+    FAIL("it compiled");
+  } catch (const kernel_build_error& failed) {
+    CHECK_THAT(failed.log(), ContainsSubstring("file not found"));
+    CHECK_THAT(failed.what(), ContainsSubstring("is missing on this machine") && ContainsSubstring("package g++"));
+  }
+}
+
 TEST_CASE("strict floating point is asked of the run-time compiler") {
   std::string all;
   for (const auto& option : launch::jit::build_options()) all += option + " ";
