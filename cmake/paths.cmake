@@ -1,7 +1,7 @@
 # Refuses a path that a later tool would cut in two. setup/paths.sh says the same before anything is downloaded.
 function(syclamp_refuse_path what path character reason)
-  message(FATAL_ERROR "The path of ${what}, \"${path}\", has a ${character} in it: ${reason}. Move it to a path without a "
-                      "${character}.")
+  message(FATAL_ERROR "The path of ${what}, \"${path}\", has a ${character} in it: ${reason}. Move the project to a path "
+                      "without a ${character}, or set SYCLAMP_SYCL_ROOT if only the SYCL runtime's path has one.")
 endfunction()
 
 # Lists of CMake, and of library folders in a program, have separators that cannot be escaped.

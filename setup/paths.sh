@@ -4,7 +4,8 @@
 set -eu
 
 refuse() { # refuse WHAT PATH CHARACTER REASON
-  echo "setup: the path of $1, \"$2\", has a $3 in it: $4. Move it to a path without a $3." >&2
+  echo "setup: the path of $1, \"$2\", has a $3 in it: $4. Move the project to a path without a $3, or set" \
+    "SYCLAMP_SYCL_ROOT if only the SYCL runtime's path has one." >&2
   exit 1
 }
 check() { # check WHAT PATH

@@ -104,7 +104,8 @@ std::string listed_drivers_problem() {
     if (dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr)
       problem += fmt::format(", of which \"{}\" cannot be loaded ({})", file, dlerror());
   return problem +
-         ": it must list the files of OpenCL drivers, separated by colons. Unset it to use the CPU driver beside libsycl";
+         ": it must list the files of OpenCL drivers, separated by colons. Unset it to use the CPU driver beside "
+         "libsycl";
 }
 
 }  // namespace
@@ -122,12 +123,14 @@ std::string driver_obstacle(const sycl::device& device) {
 std::string suspicious_environment() {
   std::vector<std::string> problems;
   if (const char* selector = std::getenv("ONEAPI_DEVICE_SELECTOR"))
-    problems.push_back(fmt::format("ONEAPI_DEVICE_SELECTOR is \"{}\": see that it leaves a device, or unset it", selector));
+    problems.push_back(
+        fmt::format("ONEAPI_DEVICE_SELECTOR is \"{}\": see that it leaves a device, or unset it", selector));
   if (const std::string problem = listed_drivers_problem(); !problem.empty()) problems.push_back(problem);
   if (const char* folder = std::getenv("OCL_ICD_VENDORS"))
-    problems.push_back(fmt::format("OCL_ICD_VENDORS is \"{}\": it must be the folder of the .icd files of OpenCL "
-                                   "drivers. Unset it to use /etc/OpenCL/vendors",
-                                   folder));
+    problems.push_back(
+        fmt::format("OCL_ICD_VENDORS is \"{}\": it must be the folder of the .icd files of OpenCL "
+                    "drivers. Unset it to use /etc/OpenCL/vendors",
+                    folder));
   return fmt::format("{}", fmt::join(problems, "; "));
 }
 

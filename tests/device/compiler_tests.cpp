@@ -140,7 +140,8 @@ TEST_CASE("a kernel that saturates vectors of integers is recognised") {
 #include <sycl/ext/oneapi/kernel_properties/properties.hpp>
 using words = unsigned __attribute__((ext_vector_type(2)));
 extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::single_task_kernel))
-void saturates(words* data) { const words x = data[0], y = data[1]; data[2] = )" + expression + "; }"));
+void saturates(words* data) { const words x = data[0], y = data[1]; data[2] = )" +
+                                               expression + "; }"));
   };
   const std::set<std::string> subtraction{"llvm.usub.sat.v2i32"}, addition{"llvm.uadd.sat.v2i32"}, nothing;
 

@@ -39,8 +39,10 @@ std::string first_error(const std::string& log) {
 std::string explain_build_failure(std::string_view device, const std::string& log) {
   if (const auto header = missing_library_header(log))
     return fmt::format(
-        "a kernel did not compile for {}: the header <{}> of {} is missing on this machine. The run-time compiler needs "
-        "the headers of g++ and of glibc where the program runs. Install the package g++ on Debian or Ubuntu (it brings "
+        "a kernel did not compile for {}: the header <{}> of {} is missing on this machine. The run-time compiler "
+        "needs "
+        "the headers of g++ and of glibc where the program runs. Install the package g++ on Debian or Ubuntu (it "
+        "brings "
         "libstdc++-dev and libc6-dev), gcc-c++ on Fedora (it brings libstdc++-devel and glibc-devel)",
         device, *header, is_of_c_library(*header) ? "the C library, glibc," : "g++'s library, libstdc++,");
   return fmt::format(

@@ -55,8 +55,7 @@ bundle compile(const sycl::context& context, const sycl::device& device, const s
     auto text = experimental::create_kernel_bundle_from_source(context, experimental::source_language::sycl, source,
                                                                experimental::properties{headers});
     return experimental::build(
-        text, {device},
-        experimental::properties{experimental::save_log{&log}, experimental::build_options{options}});
+        text, {device}, experimental::properties{experimental::save_log{&log}, experimental::build_options{options}});
   } catch (const sycl::exception& failed) {
     throw build_error(device, fmt::format("{}\n{}", failed.what(), log));
   }
