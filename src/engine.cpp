@@ -60,12 +60,19 @@ sycl::queue checked(sycl::queue queue) {
 sycl::queue best_queue() {
   const auto rank = [](const sycl::device& device) { return device.is_gpu() ? 3 : device.is_cpu() ? 1 : 2; };
   std::vector<sycl::device> usable;
+  std::string problems;
   for (const sycl::device& device : sycl::device::get_devices())
-    if (launch::obstacle(device).empty()) usable.push_back(device);
-  if (usable.empty())
-    throw no_device_error(
-        "no SYCL device that syclamp can use was found. For the CPU install the package intel-opencl-rt (./run setup "
-        "does it); for a GPU its driver and SYCL plugin; if ONEAPI_DEVICE_SELECTOR is set, see that it leaves one");
+    if (const std::string problem = launch::obstacle(device); problem.empty())
+      usable.push_back(device);
+    else
+      problems += fmt::format(". {}: {}", device.get_info<sycl::info::device::name>(), problem);
+  if (usable.empty()) {
+    const std::string hint = launch::environment_hint();
+    throw no_device_error(fmt::format(
+        "no SYCL device that syclamp can use was found{}{}{}. For the CPU install the package intel-opencl-rt (./run "
+        "setup does it); for a GPU its driver and SYCL plugin",
+        problems, hint.empty() ? "" : ". ", hint));
+  }
   const sycl::device* best = &usable.front();
   for (const sycl::device& device : usable)
     if (rank(device) > rank(*best)) best = &device;

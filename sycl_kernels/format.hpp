@@ -120,7 +120,8 @@ struct format<element_type::float64> {
     const words high = __builtin_convertvector(x >> 32, words), low = __builtin_convertvector(x, words), one = 1;
     const words exponent = high >> 20 & 0x7ffu;
     words significand = 0x80000000u | (high & 0xfffffu) << 11 | low >> 21 | ones<words>((low & 0x1fffffu) != 0);
-    const words wanted = 8 + (lowest > exponent ? lowest - exponent : words(0));
+    // Saturating subtractions of packs are avoided (see pack.hpp).
+    const words wanted = (8 + lowest) - __builtin_elementwise_min(exponent, words(lowest));
     const words dropped = __builtin_elementwise_min(wanted, words(31));
     const words before = __builtin_elementwise_min(wanted - dropped, words(31));
     significand = significand >> before | ones<words>((significand & ((one << before) - one)) != 0);
@@ -128,7 +129,7 @@ struct format<element_type::float64> {
     const words half = one << (dropped - one);
     const words up = ones<words>(rest > half) | (ones<words>(rest == half) & steps);
     const words field =
-        __builtin_elementwise_min(__builtin_elementwise_max(exponent, words(lowest)) - lowest, words(254));
+        __builtin_elementwise_min(__builtin_elementwise_max(exponent, words(lowest)), words(lowest + 254)) - lowest;
     const words pattern = __builtin_elementwise_min(steps + (up & one) + (field << 23), words(0x7f800000u));
     const words is_nan = ones<words>(exponent == 0x7ffu) & ones<words>((significand & 0x7fffffffu) != 0);
     return __builtin_bit_cast(pack<float, Lanes>, pattern | is_nan << 22 | (high & 0x80000000u));

@@ -3,6 +3,10 @@
 //
 // A pack is a clang vector. Every device compiler of SYCL is a clang, and on clang vectors all of them emit full-width
 // loads and hardware conversions, which they do not on sycl::vec, sycl::half or arrays of lanes.
+//
+// No saturating arithmetic on packs of integers: LLVM turns `x > c ? x - c : 0` and `max(x, c) - c` into one operation,
+// a saturating subtraction, which Intel's compiler for GPUs (IGC 2.40) cannot emit for vectors and crashes on. Bound an
+// operand first and subtract another constant after that: `(c + d) - min(x, c)`. A saturating number is no trouble.
 #pragma once
 
 #include <cstdint>

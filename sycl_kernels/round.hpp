@@ -47,13 +47,13 @@ inline Words rounded(Words magnitude, Addend addend) {
   const Words one = 1, field = magnitude >> 23, exponent = __builtin_elementwise_max(field, one);
   Words significand = (magnitude & 0x7fffffu) | (field == 0 ? Words(0) : Words(0x800000u));
   // Below `lowest` numbers have the spacing of the smallest normal one, so more bits are cut off: at most so many that
-  // the sum still fits into a word.
-  const Words wanted = (binary32.fraction - To.fraction) + (lowest > exponent ? lowest - exponent : Words(0));
+  // the sum still fits into a word. Saturating subtractions of packs are avoided (see pack.hpp).
+  const Words wanted = (binary32.fraction - To.fraction + lowest) - __builtin_elementwise_min(exponent, Words(lowest));
   const Words dropped = __builtin_elementwise_min(wanted, Words(31));
   significand >>= __builtin_elementwise_min(wanted - dropped, Words(31));
   const Words steps = (significand + addend(significand, dropped)) >> dropped;
   // In steps of that spacing the pattern counts on: a carry out of the fraction is a step of the exponent.
-  return steps + ((__builtin_elementwise_max(exponent, Words(lowest)) - lowest) << To.fraction);
+  return steps + ((__builtin_elementwise_max(exponent, Words(lowest)) << To.fraction) - (lowest << To.fraction));
 }
 
 }  // namespace syclamp::kernels

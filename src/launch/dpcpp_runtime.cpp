@@ -7,14 +7,18 @@
 #include "launch/dpcpp_runtime.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sycl/sycl.hpp>
 
 namespace syclamp::launch {
@@ -32,13 +36,19 @@ fs::path runtime_file() {
   return failed ? fs::path{} : file;
 }
 
+std::vector<std::string> split(const char* list, char separator) {
+  std::istringstream stream(list == nullptr ? "" : list);
+  std::vector<std::string> parts;
+  for (std::string part; std::getline(stream, part, separator);)
+    if (!part.empty()) parts.push_back(part);
+  return parts;
+}
+
 /// True if a folder of LD_LIBRARY_PATH holds `library`: then that one is meant.
 bool user_has(const char* library) {
-  const char* folders = std::getenv("LD_LIBRARY_PATH");
-  std::istringstream list(folders == nullptr ? "" : folders);
   std::error_code failed;
-  for (std::string folder; std::getline(list, folder, ':');)
-    if (!folder.empty() && fs::exists(fs::path(folder) / library, failed)) return true;
+  for (const std::string& folder : split(std::getenv("LD_LIBRARY_PATH"), ':'))
+    if (fs::exists(fs::path(folder) / library, failed)) return true;
   return false;
 }
 
@@ -46,11 +56,14 @@ bool user_has(const char* library) {
 constexpr const char* loader_and_its_needs[] = {"libintlc.so.5", "libimf.so", "libirng.so", "libsvml.so",
                                                 "libOpenCL.so.1"};
 
+constexpr const char* driver_list = "OCL_ICD_FILENAMES";
+bool list_is_ours = false;  // set by this library, not by the user
+
 [[gnu::constructor]] void find_cpu_driver() {
   const fs::path folder = runtime_file().parent_path();
   std::error_code failed;
   if (const fs::path driver = folder / "libintelocl.so"; fs::exists(driver, failed))
-    setenv("OCL_ICD_FILENAMES", driver.c_str(), /*overwrite=*/0);
+    if (std::getenv(driver_list) == nullptr) list_is_ours = setenv(driver_list, driver.c_str(), /*overwrite=*/0) == 0;
   // A library that is already in the process is the one that later calls get. Never closed: the runtime uses them.
   if (!user_has("libOpenCL.so.1"))
     for (const char* library : loader_and_its_needs) dlopen((folder / library).c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -63,7 +76,63 @@ std::string identity(const fs::path& file) {
   return fmt::format("{} {} {}", file.filename().string(), status.st_size, status.st_mtime);
 }
 
+/// The file of a loaded library whose name begins with `name`, symbolic links followed; empty if none is loaded.
+fs::path loaded_library(std::string_view name) {
+  struct search {
+    std::string_view name;
+    fs::path found;
+  } wanted{name, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* data) {
+        auto& sought = *static_cast<search*>(data);
+        const fs::path file = library->dlpi_name;
+        if (!file.filename().string().starts_with(sought.name)) return 0;
+        std::error_code failed;
+        sought.found = fs::canonical(file, failed);
+        return 1;
+      },
+      &wanted);
+  return wanted.found;
+}
+
+/// What is wrong with the drivers that OCL_ICD_FILENAMES lists, if the user has set it.
+std::string listed_drivers_problem() {
+  const char* list = std::getenv(driver_list);
+  if (list == nullptr || list_is_ours) return {};
+  std::string problem = fmt::format("{} is \"{}\"", driver_list, list);
+  for (const std::string& file : split(list, ':'))
+    if (dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr)
+      problem += fmt::format(", of which \"{}\" cannot be loaded ({})", file, dlerror());
+  return problem +
+         ": it must list the files of OpenCL drivers, separated by colons. Unset it to use the CPU driver beside "
+         "libsycl";
+}
+
 }  // namespace
+
+std::string driver_obstacle(const sycl::device& device) {
+  if (!device.is_cpu() || device.get_backend() != sycl::backend::opencl) return {};
+  const std::string driver = loaded_library("libintelocl.so").string();
+  if (driver.find_first_of(" \t\n") == std::string::npos) return {};
+  return fmt::format(
+      "its driver lies at \"{}\", and Intel's CPU driver finds its own files only if there is no space in that path; "
+      "move the SYCL runtime to a path without spaces",
+      driver);
+}
+
+std::string suspicious_environment() {
+  std::vector<std::string> problems;
+  if (const char* selector = std::getenv("ONEAPI_DEVICE_SELECTOR"))
+    problems.push_back(
+        fmt::format("ONEAPI_DEVICE_SELECTOR is \"{}\": see that it leaves a device, or unset it", selector));
+  if (const std::string problem = listed_drivers_problem(); !problem.empty()) problems.push_back(problem);
+  if (const char* folder = std::getenv("OCL_ICD_VENDORS"))
+    problems.push_back(
+        fmt::format("OCL_ICD_VENDORS is \"{}\": it must be the folder of the .icd files of OpenCL "
+                    "drivers. Unset it to use /etc/OpenCL/vendors",
+                    folder));
+  return fmt::format("{}", fmt::join(problems, "; "));
+}
 
 std::string dpcpp_runtime_version() {
   const fs::path file = runtime_file();

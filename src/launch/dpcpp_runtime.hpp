@@ -4,9 +4,18 @@
 
 #include <string>
 
+#include <sycl/sycl.hpp>
+
 namespace syclamp::launch {
 
 /// Which libsycl and which run-time compiler are loaded, precisely enough to tell two builds of a version apart.
 std::string dpcpp_runtime_version();
+
+/// Why the OpenCL driver of `device` cannot work from where it is installed; an empty string if it can.
+std::string driver_obstacle(const sycl::device& device);
+
+/// Variables of the environment that may hide devices, each with its value and the remedy; an empty string if none is
+/// set.
+std::string suspicious_environment();
 
 }  // namespace syclamp::launch

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +36,21 @@ TEST_CASE("a kernel that does not compile raises an error with the compiler's lo
   }
 }
 
+TEST_CASE("without the machine's C++ headers a kernel does not compile, and the error names their package") {
+  const engine on;
+  std::vector<std::string> options = launch::jit::build_options();
+  const temporary_folder empty;
+  options.push_back("--sysroot=" + empty.path().string());  // there the compiler looks for /usr/include
+  try {
+    launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
+                         launch::jit::family_source("self_test", backends::generic), options);
+    FAIL("it compiled");
+  } catch (const kernel_build_error& failed) {
+    CHECK_THAT(failed.log(), ContainsSubstring("file not found"));
+    CHECK_THAT(failed.what(), ContainsSubstring("is missing on this machine") && ContainsSubstring("package g++"));
+  }
+}
+
 TEST_CASE("strict floating point is asked of the run-time compiler") {
   std::string all;
   for (const auto& option : launch::jit::build_options()) all += option + " ";
@@ -45,6 +62,22 @@ TEST_CASE("strict floating point is asked of the run-time compiler") {
 }
 
 namespace {
+
+/// The SPIR-V that the run-time compiler makes of `source`, with what surrounds it in a device image.
+std::vector<std::vector<std::byte>> spirv_of(const engine& on, const std::string& source) {
+  std::vector<std::vector<std::byte>> images;
+  for (const auto& image : launch::jit::compile(on.queue().get_context(), on.queue().get_device(), source))
+    images.push_back(image.ext_oneapi_get_backend_content());
+  return images;
+}
+
+/// The families of kernels that every device has: all but those for matrix units.
+std::set<std::string_view> common_families() {
+  std::set<std::string_view> families;
+  for (const launch::operation_base* op : launch::operations)
+    if (!op->family.starts_with("gemm_joint")) families.insert(op->family);
+  return families;
+}
 
 /// The capabilities that SPIR-V modules somewhere in `bytes` ask for. A module begins with a magic number and four more
 /// words; its first instructions are OpCapability (17), two words each.
@@ -61,25 +94,61 @@ std::set<std::uint32_t> capabilities(const std::vector<std::byte>& bytes) {
   return found;
 }
 
+/// LLVM's saturating operations on vectors that were used in `images`, as "llvm.usub.sat.v4i32". LLVM forms them from
+/// comparisons, and SPIR-V has no such thing: the translator writes the comparison again, but leaves the name behind.
+std::set<std::string> saturating_vectors(const std::vector<std::vector<std::byte>>& images) {
+  static const std::regex name("llvm\\.[us](add|sub|shl)\\.sat\\.v[0-9]+i[0-9]+");
+  std::set<std::string> found;
+  for (const auto& image : images) {
+    const auto* text = reinterpret_cast<const char*>(image.data());
+    for (std::cregex_iterator match(text, text + image.size(), name), end; match != end; ++match)
+      found.insert(match->str());
+  }
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("law 3: no kernel asks for a device with FP64, or with 64-bit atomics") {
   constexpr std::uint32_t kernel = 6, float64 = 10, int64_atomics = 12;
   const engine on;
-  std::set<std::string_view> families;
-  for (const launch::operation_base* op : launch::operations)
-    if (!op->family.starts_with("gemm_joint")) families.insert(op->family);  // which needs matrix units
-  for (const std::string_view family : families) {
+  for (const std::string_view family : common_families()) {
     CAPTURE(family);
-    const auto source = launch::jit::family_source(family, backends::generic);
-    const auto compiled = launch::jit::compile(on.queue().get_context(), on.queue().get_device(), source);
     std::set<std::uint32_t> asked;
-    for (const auto& image : compiled) asked.merge(capabilities(image.ext_oneapi_get_backend_content()));
+    for (const auto& image : spirv_of(on, launch::jit::family_source(family, backends::generic)))
+      asked.merge(capabilities(image));
 
     CHECK(asked.contains(kernel));  // the modules were found
     CHECK_FALSE(asked.contains(float64));
     CHECK_FALSE(asked.contains(int64_atomics));
   }
+}
+
+TEST_CASE("no kernel of an Intel GPU saturates vectors of integers, on which Intel's compiler crashes") {
+  const engine on;
+  for (const std::string_view family : common_families()) {
+    CAPTURE(family);
+    CHECK(saturating_vectors(spirv_of(on, launch::jit::family_source(family, backends::intel_gpu))) ==
+          std::set<std::string>{});
+  }
+}
+
+TEST_CASE("a kernel that saturates vectors of integers is recognised") {
+  const engine on;
+  const auto found = [&](const std::string& expression) {
+    return saturating_vectors(spirv_of(on, R"(
+#include <sycl/ext/oneapi/kernel_properties/properties.hpp>
+using words = unsigned __attribute__((ext_vector_type(2)));
+extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::single_task_kernel))
+void saturates(words* data) { const words x = data[0], y = data[1]; data[2] = )" +
+                                               expression + "; }"));
+  };
+  const std::set<std::string> subtraction{"llvm.usub.sat.v2i32"}, addition{"llvm.uadd.sat.v2i32"}, nothing;
+
+  CHECK(found("x > 7u ? x - 7u : words(0)") == subtraction);
+  CHECK(found("__builtin_elementwise_max(x, y) - y") == subtraction);
+  CHECK(found("x + y < x ? words(~0u) : x + y") == addition);
+  CHECK(found("x - y") == nothing);
 }
 
 TEST_CASE("headers in the working directory do not become part of our kernels") {

@@ -1,4 +1,4 @@
-set(work "${BUILD}/package-test")
+set(work "${BUILD}/package test") # paths with a space are in use
 file(REMOVE_RECURSE "${work}")
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE)

@@ -223,6 +223,41 @@ class Program(unittest.TestCase):
         self.assertEqual(none.returncode, 1)
         self.assertIn("install", none.stderr)
 
+    @unittest.skipIf(KERNELS == "aot-acpp", "variables of DPC++ and of its OpenCL loader")
+    def test_without_a_device_it_names_the_variables_that_may_hide_it(self):
+        for variable, value in (("OCL_ICD_FILENAMES", "/no/such/driver.so"), ("OCL_ICD_FILENAMES", ""),
+                                ("ONEAPI_DEVICE_SELECTOR", "cuda:gpu")):
+            with self.subTest(variable=variable, value=value):
+                none = call("info", env={variable: value})
+                self.assertEqual(none.returncode, 1)
+                self.assertIn(f'{variable} is "{value}"', none.stderr)
+                self.assertRegex(none.stderr, "[Uu]nset it")
+        wrong = call("info", env={"OCL_ICD_FILENAMES": "/no/such/driver.so", "OCL_ICD_VENDORS": "/no/such/folder"})
+        self.assertIn('"/no/such/driver.so" cannot be loaded', wrong.stderr)
+        self.assertIn('OCL_ICD_VENDORS is "/no/such/folder"', wrong.stderr)
+
+    @unittest.skipIf(KERNELS == "aot-acpp", "a matter of Intel's CPU driver")
+    def test_a_runtime_below_a_folder_with_a_space_is_refused_by_name(self):
+        runtime = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True).stdout
+        source = pathlib.Path(re.search(r"libsycl\.so\S* => (/.*/)libsycl", runtime)[1]).resolve()
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(PROGRAM)) as folder:
+            moved = pathlib.Path(folder, "white space")
+            moved.mkdir()
+            for file in source.iterdir():
+                if file.is_symlink():
+                    (moved / file.name).symlink_to(os.readlink(file))
+                elif file.is_file():
+                    try:
+                        os.link(file, moved / file.name)
+                    except OSError:
+                        self.skipTest("the runtime is on another file system, and a copy of it is large")
+            refused = call("info", env={"LD_LIBRARY_PATH": str(moved)})
+            if "libintelocl" not in "".join(os.listdir(moved)):
+                self.skipTest("the driver of the CPU is elsewhere")
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn(str(moved), refused.stderr)
+            self.assertIn("no space in that path", refused.stderr)
+
     def test_usage(self):
         for wrong in ([], ["nonsense"], ["info", "--nonsense"], ["bench", "--log2-size", "99"], ["bench", "--op", "x"]):
             done = call(*wrong)

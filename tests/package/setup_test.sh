@@ -2,6 +2,7 @@
 # setup/wheels.sh with a stand-in for Python: what matters here is when it makes a prefix and when it does not.
 set -eu
 project=$1
+cmake=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/bin" "$work/setup"
@@ -57,3 +58,28 @@ same "$(backports "# no\ndeb [signed-by=/k] scheme://a/debian $codename main\nde
   "deb [signed-by=/k] scheme://a/debian $codename-backports main"
 same "$(backports "" "Types: deb\nURIs: scheme://a\nSuites: $codename $codename-updates\nComponents: main\n\nTypes: deb\nURIs: scheme://s\nSuites: $codename-security\n")" \
   "$(printf 'Types: deb\nURIs: scheme://a\nSuites: %s-backports\nComponents: main' "$codename")"
+
+# setup/paths.sh and cmake/paths.cmake: a path that a later tool would cut in two is refused, with the character's name.
+mkdir -p "white space"
+accepts() { sh "$project/setup/paths.sh" "$1" "$2" 2> message; }
+accepts_in_cmake() {
+  printf 'include([[%s/cmake/paths.cmake]])\nsyclamp_check_path("the project" [[%s]])\nsyclamp_check_sycl_path([[%s]])\n' \
+    "$project" "$1" "$2" > check.cmake
+  "$cmake" -P check.cmake 2> message
+}
+refuses() { # refuses PROJECT SYCL_ROOT CHARACTER
+  for way in accepts accepts_in_cmake; do
+    if $way "$1" "$2"; then echo "$way: $1 and $2 are not refused"; exit 1; fi
+    tr -s "\n " " " < message | grep -q "has a $3" || \
+      { echo "$way: the message does not name the $3:"; cat message; exit 1; }
+  done
+}
+refuses "/a;b" /sycl semicolon
+refuses "/a:b" /sycl colon
+refuses /project "/a:b/sycl" colon
+refuses /project "$work/white space" space
+ln -s "white space" link
+refuses /project "$work/link" space
+for way in accepts accepts_in_cmake; do
+  $way "/white space" /sycl || { echo "$way: a project may lie below a folder with a space if its runtime does not"; cat message; exit 1; }
+done

@@ -8,6 +8,7 @@
 
 #include "backends/profiles.hpp"
 #include "launch/aot/instances.hpp"
+#include "launch/dpcpp_runtime.hpp"
 #include "launch/operations.hpp"
 #include "syclamp/error.hpp"
 
@@ -53,6 +54,12 @@ std::string compiler() { return SYCLAMP_AOT_COMPILER; }
 
 std::string cache_folder() { return {}; }
 
+#ifdef SYCL_IMPLEMENTATION_ONEAPI
+std::string obstacle(const sycl::device& device) { return driver_obstacle(device); }
+std::string environment_hint() { return suspicious_environment(); }
+#else
 std::string obstacle(const sycl::device&) { return {}; }
+std::string environment_hint() { return {}; }
+#endif
 
 }  // namespace syclamp::launch

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "launch/dpcpp_runtime.hpp"
+#include "launch/jit/build_log.hpp"
 #include "launch/jit/source.hpp"
 #include "launch/kernel_library.hpp"
 #include "syclamp/error.hpp"
@@ -44,7 +45,8 @@ std::string environment_key(const sycl::device& device) {
   return key;
 }
 
-bundle compile(const sycl::context& context, const sycl::device& device, const std::string& source) {
+bundle compile(const sycl::context& context, const sycl::device& device, const std::string& source,
+               const std::vector<std::string>& options) {
   experimental::include_files headers;
   for (const auto& file : embedded_files())
     headers.add(fmt::format("{}{}", embedded_root, file.path), std::string(file.text));
@@ -53,23 +55,14 @@ bundle compile(const sycl::context& context, const sycl::device& device, const s
     auto text = experimental::create_kernel_bundle_from_source(context, experimental::source_language::sycl, source,
                                                                experimental::properties{headers});
     return experimental::build(
-        text, {device},
-        experimental::properties{experimental::save_log{&log}, experimental::build_options{build_options()}});
+        text, {device}, experimental::properties{experimental::save_log{&log}, experimental::build_options{options}});
   } catch (const sycl::exception& failed) {
     throw build_error(device, fmt::format("{}\n{}", failed.what(), log));
   }
 }
 
 kernel_build_error build_error(const sycl::device& device, const std::string& log) {
-  std::istringstream lines(log);
-  std::string first_error;
-  for (std::string line; std::getline(lines, line) && first_error.empty();)
-    if (line.find("rror") != std::string::npos) first_error = line;
-  return kernel_build_error(
-      fmt::format("a kernel did not compile for {} ({}): this is a defect of syclamp or of the compiler, {}; please "
-                  "report it with the error's log()",
-                  device.get_info<sycl::info::device::name>(), first_error, compiler()),
-      log);
+  return {explain_build_failure(device.get_info<sycl::info::device::name>(), log), log};
 }
 
 std::vector<char> serialise(const bundle& compiled) { return compiled.ext_oneapi_get_content(); }

@@ -21,9 +21,10 @@ std::string environment_key(const sycl::device& device);
 
 /// Compiles `source`, which may include the embedded headers.
 /// \throws kernel_build_error with the compiler's log
-bundle compile(const sycl::context& context, const sycl::device& device, const std::string& source);
+bundle compile(const sycl::context& context, const sycl::device& device, const std::string& source,
+               const std::vector<std::string>& options = build_options());
 
-/// The error for kernels that cannot be built, with the compiler's first complaint in its message.
+/// The error for kernels that cannot be built. Its message has the cause, see build_log.hpp.
 kernel_build_error build_error(const sycl::device& device, const std::string& log);
 
 std::vector<char> serialise(const bundle& compiled);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "launch/dpcpp_runtime.hpp"
 #include "launch/jit/compiler.hpp"
 #include "launch/jit/kernel_cache.hpp"
 #include "launch/jit/source.hpp"
@@ -111,7 +112,10 @@ std::string compiler() { return fmt::format("DPC++ {} run-time compiler", __SYCL
 
 std::string cache_folder() { return jit::kernel_cache::default_folder().string(); }
 
+std::string environment_hint() { return suspicious_environment(); }
+
 std::string obstacle(const sycl::device& device) {
+  if (std::string problem = driver_obstacle(device); !problem.empty()) return problem;
   sycl::device asked = device;  // the query is not const
   if (asked.ext_oneapi_can_build(sycl::ext::oneapi::experimental::source_language::sycl)) return {};
   return "the run-time compiler has no target for this device; build syclamp ahead of time for it "
