@@ -40,10 +40,8 @@ std::string explain_build_failure(std::string_view device, const std::string& lo
   if (const auto header = missing_library_header(log))
     return fmt::format(
         "a kernel did not compile for {}: the header <{}> of {} is missing on this machine. The run-time compiler "
-        "needs "
-        "the headers of g++ and of glibc where the program runs. Install the package g++ on Debian or Ubuntu (it "
-        "brings "
-        "libstdc++-dev and libc6-dev), gcc-c++ on Fedora (it brings libstdc++-devel and glibc-devel)",
+        "needs the headers of g++ and of glibc where the program runs. Install the package g++ on Debian or Ubuntu "
+        "(it brings libstdc++-dev and libc6-dev), gcc-c++ on Fedora (it brings libstdc++-devel and glibc-devel)",
         device, *header, is_of_c_library(*header) ? "the C library, glibc," : "g++'s library, libstdc++,");
   return fmt::format(
       "a kernel did not compile for {} ({}): this is a defect of syclamp or of the compiler, {}; please report it with "
