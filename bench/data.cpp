@@ -2,45 +2,29 @@
 #include "bench/data.hpp"
 
 #include <bit>
-#include <cmath>
 
 namespace syclamp::bench {
-namespace {
 
-/// The value of a positive, finite FP16 number.
-float value_of_half(std::uint32_t bits) {
-  const auto exponent = static_cast<int>(bits >> 10), fraction = static_cast<int>(bits & 0x3ffu);
-  return exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                       : std::ldexp(static_cast<float>(0x400 + fraction), exponent - 25);
-}
-
-/// Positive FP16 numbers up to the given one, some of them zero, the same on every machine, as `store(index, bits)` is
-/// to keep them. The first is the largest.
-template <typename Store>
-void make_halves(std::uint64_t count, std::uint32_t largest, Store store) {
+// Positive numbers, some of them zero, the same on every machine and in all types, BF16 without their last bits. (With
+// patterns as random in its wider range, half of all squares would be subnormal, which gradients are not, and which
+// CPUs are slow with.)
+float fill(void* data, std::uint64_t count, element_type type) {
+  constexpr std::uint32_t largest = 0x7800;  // 2^15 in FP16
+  const auto value_of = [](std::uint32_t half) {
+    return static_cast<float>(std::bit_cast<sycl::half>(static_cast<std::uint16_t>(half)));
+  };
   std::uint32_t state = 12345;
   for (std::uint64_t i = 0; i < count; ++i) {
     state = state * 1664525u + 1013904223u;
-    store(i, i == 0 ? largest : state % 97 == 0 ? 0u : (state >> 3) % largest);
-  }
-}
-
-}  // namespace
-
-// All types get the same numbers, BF16 without their last bits. (With patterns as random in its wider range, half of
-// all squares would be subnormal, which gradients are not, and which CPUs are slow with.)
-float fill(void* data, std::uint64_t count, element_type type) {
-  constexpr std::uint32_t largest = 0x7800;
-  make_halves(count, largest, [&](std::uint64_t i, std::uint32_t half) {
-    const float value = value_of_half(half);
+    const std::uint32_t half = i == 0 ? largest : state % 97 == 0 ? 0u : (state >> 3) % largest;
     if (type == element_type::float32) {
-      static_cast<float*>(data)[i] = value;
+      static_cast<float*>(data)[i] = value_of(half);
     } else {
-      static_cast<std::uint16_t*>(data)[i] =
-          static_cast<std::uint16_t>(type == element_type::float16 ? half : std::bit_cast<std::uint32_t>(value) >> 16);
+      static_cast<std::uint16_t*>(data)[i] = static_cast<std::uint16_t>(
+          type == element_type::float16 ? half : std::bit_cast<std::uint32_t>(value_of(half)) >> 16);
     }
-  });
-  return value_of_half(largest);
+  }
+  return value_of(largest);
 }
 
 std::vector<tensor> cut(const unsigned char* data, element_type type, const settings& with) {

@@ -213,7 +213,7 @@ struct fused_optimizer::state_type {
       const parameter_slot& slot = slots[i];
       for (std::uint32_t k = 0; k < rule.states(); ++k)
         if (rule.initial[k] != 0.0f && one.states[k] == nullptr) fill_state(state(i, k), rule.initial[k]);
-      if (slot.model == 0 || slot.storage == weight_storage::split) continue;
+      if (!has_copy(slot)) continue;
       const array_view master = (*weights)[i];
       from.push_back({one.master.data() != nullptr ? master : one.model, one.name});
       to.push_back({one.master.data() != nullptr ? one.model : master, one.name});

@@ -36,7 +36,7 @@ enum class stage { fresh, unscaled, stepped };
 struct known_list {
   inspector look;
   std::shared_ptr<const device_array<step_verdict>> verdict_memory;  ///< shared with those who clip by hand
-  std::uint32_t index;  ///< in order of first use
+  std::uint32_t index;                                               ///< in order of first use
   stage reached = stage::fresh;
   std::uint64_t unscaled_to = 0;  ///< the list that holds them unscaled, if they are
   bool is_drafted = false;        ///< the record of the step may come to name its tensors
@@ -525,8 +525,8 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
     known_list& list = state_->known("step", one->gradients());
     const bool is_fresh = list.reached == stage::fresh;
     if (is_fresh) state_->inspect(list, state_->scale());
-    on.kernels().submit(on.queue(), launch::report_jointly, 1, state_->seen(list), state_->options.scales,
-                        max_norm, is_fresh ? nullptr : list.verdicts(), state_->memory.get());
+    on.kernels().submit(on.queue(), launch::report_jointly, 1, state_->seen(list), state_->options.scales, max_norm,
+                        is_fresh ? nullptr : list.verdicts(), state_->memory.get());
   }
   for (optimizer* one : all) {
     known_list& list = state_->known("step", one->gradients());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimizer_rules.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -197,8 +196,8 @@ void check(std::string_view optimizer, const hyper_parameters& hyper) {
     const double dampening = 1.0 - static_cast<double>(hyper.beta1.complement);
     is.not_negative("momentum", momentum);
     is.not_negative("dampening", dampening);
-    // On the device a momentum may be 0 for a while, and a tiny one is 0 in FP32: no reason not to save it.
-    is.nesterov(hyper.nesterov != 0, std::max(momentum, 1.0), dampening);
+    // Not if it is only the momentum that lacks: on the device it may be 0 for a while, and a tiny one is 0 in FP32.
+    if (dampening != 0.0) is.nesterov(hyper.nesterov != 0, momentum, dampening);
   }
   // One that an optimizer has not is left as it is, without a logarithm.
   if (usual.beta1.logarithm != 0.0f) is.rate("beta1", hyper.beta1);

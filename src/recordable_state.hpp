@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host remembers of the calls that were made: how far a scaler has come with a step, which hyper-parameters an
-// optimizer has sent. If the calls were recorded, and the recording was abandoned, none of it has happened or will.
+// What the host remembers of the calls that were made: how far a scaler has come with a step. If the calls were
+// recorded, and the recording was abandoned, none of it has happened or will.
 #pragma once
 
 #include <cstdint>

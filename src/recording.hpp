@@ -24,12 +24,12 @@ inline void need_no_recording(const sycl::queue& queue) {
         "back before (for a scaler: prepare(list of gradients)), or after");
 }
 
-/// For settings that the host sends to the device.
+/// For settings and addresses, which the host sends to the device when they have changed.
 inline void need_no_settings_recorded(const sycl::queue& queue) {
   if (is_recording(queue))
     throw misuse_error(
-        "settings are sent to the device while a graph is recorded: every replay would send them again; change them "
-        "before the recording, or between two replays");
+        "settings or addresses would be sent to the device while a graph is recorded, and again by every replay; "
+        "change them before the recording, or between two replays");
 }
 
 }  // namespace syclamp

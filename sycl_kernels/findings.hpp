@@ -179,9 +179,8 @@ struct totals {
 
 /// (What its elements would become when they are unscaled is part of its findings.)
 [[gnu::always_inline]] inline totals total_of(const inspection& seen) {
-  return {seen,
-          {{seen.sum_of_squares, 0}, seen.squares_exponent},
-          {{seen.sum_of_magnitudes, 0}, seen.magnitudes_exponent}};
+  return {
+      seen, {{seen.sum_of_squares, 0}, seen.squares_exponent}, {{seen.sum_of_magnitudes, 0}, seen.magnitudes_exponent}};
 }
 
 /// The result, with what follows from the counts. `scale` may be null.

@@ -323,8 +323,8 @@ struct update_scale {
   }
 };
 
-/// For gradients that were judged before: a limit by which they are clipped by hand, or a factor that follows from one, or
-/// anything else that turned out to be no usable number since, refuses the step.
+/// For gradients that were judged before: a limit by which they are clipped by hand, or a factor that follows from one,
+/// or anything else that turned out to be no usable number since, refuses the step.
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct check_limits {
   struct shared {};

@@ -17,8 +17,9 @@ enum class norm_kind : std::uint32_t {
 
 /// Written on the device by `clip_coefficient`, read there by the operations that clip.
 struct clip_result {
-  float norm = 0.0f;         ///< of the unscaled gradients
-  float coefficient = 1.0f;  ///< min(1, max_norm / (norm + 1e-6)); 1 if the norm is not finite; NaN if max_norm is negative or NaN
+  float norm = 0.0f;  ///< of the unscaled gradients
+  float coefficient =
+      1.0f;  ///< min(1, max_norm / (norm + 1e-6)); 1 if the norm is not finite; NaN if max_norm is negative or NaN
 };
 
 }  // namespace syclamp

@@ -96,8 +96,10 @@ class loss_scaler {
 
   /// Inspects (unless `unscale` has done so), then lets the optimizer apply the gradients, or nothing. The gradients
   /// are left as they are: scaled, unless `unscale` was called.
-  /// \param max_norm  limit of the norm of the unscaled gradients, in device memory; null: no clipping. If it is negative or
-  ///                  NaN, or a learning rate in device memory is, the step is skipped with the status `invalid_number`.
+  /// \param max_norm  limit of the norm of the unscaled gradients, in device memory; null: no clipping. If it is
+  /// negative or
+  ///                  NaN, or a learning rate in device memory is, the step is skipped with the status
+  ///                  `invalid_number`.
   /// \throws misuse_error if nothing was scaled since the last `update`, the optimizer has stepped already, or its
   ///         gradients are the sums of an open accumulation window
   /// \throws what the optimizer throws: the step then counts as skipped by the user; call `update`, and go on

@@ -162,14 +162,14 @@ class fused_optimizer final : public optimizer {
   /// Applies gradients that were never scaled; nothing is skipped.
   sycl::event apply();
 
-  // --- Hyper-parameters: from the next step on, without waiting -----------------------------------------------------
+  // --- Hyper-parameters: from the next step on, without waiting; not while a graph is recorded (`misuse_error`) ------
 
   /// \throws invalid_argument if there is no such group, or the value is not usable
   void set_lr(double lr, std::uint32_t group);
   void set_lr(double lr);  ///< of all groups
 
-  /// Reads the learning rate from device memory on every step; null: no longer. While it is negative, infinite or NaN, a
-  /// scaler skips the step, with the status `invalid_number`, which costs it one kernel more.
+  /// Reads the learning rate from device memory on every step; null: no longer. While it is negative, infinite or NaN,
+  /// a scaler skips the step, with the status `invalid_number`, which costs it one kernel more.
   void set_lr_source(const float* lr, std::uint32_t group);
   void set_lr_source(const float* lr);
 

@@ -32,16 +32,17 @@ enum class recording {
 /// Recorded, the calls are made once, when this is made, and nothing runs; each step then submits what they would have
 /// submitted. So they must be the same for every step: what changes (gradients, learning rates, limits) changes in
 /// device memory. (After `tensor_list::set_address` call `loss_scaler::prepare`, which sends the new addresses to the
-/// device: a replay does not.) They must neither wait nor allocate nor change settings: `loss_scaler::prepare` does
-/// that before. Callbacks of `loss_scaler::on_step` come from `report`.
+/// device: a replay does not.) They must not change settings, and neither wait nor allocate: `loss_scaler::prepare`
+/// does that before. Callbacks of `loss_scaler::on_step` come from `report`.
 ///
 /// Where the device or the compiler has no graphs, or `recording::never` is given, each step makes the calls.
 ///
 /// For one thread at a time; everything that the calls use has to live as long as this.
 class recorded_step {
  public:
-  /// \throws misuse_error if a call waits while it is recorded, and says what to do; and what the calls throw. Then
-  ///         scalers and optimizers are as they were before
+  /// \throws misuse_error if a call waits or changes settings while it is recorded, or the queue is being recorded
+  ///         already, and says what to do; and what the calls throw. Then scalers and optimizers are as they were
+  ///         before
   recorded_step(const engine& on, std::function<void()> calls, recording how = recording::if_possible);
   ~recorded_step();
   recorded_step(recorded_step&&) noexcept;

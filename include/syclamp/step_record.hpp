@@ -12,17 +12,17 @@ namespace syclamp {
 
 /// What became of a step.
 enum class step_outcome : std::uint32_t {
-  applied,        ///< the gradients were finite
-  skipped_inf,    ///< an Inf was found: the scale backs off, or hysteresis lets this one pass
-  skipped_nan,    ///< NaN but no Inf was found: as above
-  held,           ///< skipped for Inf or NaN, and the policy has decided that a smaller scale would not help
-  stopped,        ///< the policy has given up: nothing is applied until `loss_scaler::resume`
-  by_user,        ///< skipped because the caller or a spike guard has said so, or an optimizer has thrown; no move
-  norm_overflow,  ///< every gradient is finite, but their norm is not, and they were to be clipped by it; no move
-  with_others,    ///< its own gradients were finite, but those that go together with them were not
-  accumulated,    ///< finite gradients were added to a sum; nothing was to be applied yet
-  nothing,        ///< there were no gradients: neither a clean step nor a skipped one
-  invalid_number, ///< skipped because a limit or a learning rate in device memory is negative or NaN; no move
+  applied,         ///< the gradients were finite
+  skipped_inf,     ///< an Inf was found: the scale backs off, or hysteresis lets this one pass
+  skipped_nan,     ///< NaN but no Inf was found: as above
+  held,            ///< skipped for Inf or NaN, and the policy has decided that a smaller scale would not help
+  stopped,         ///< the policy has given up: nothing is applied until `loss_scaler::resume`
+  by_user,         ///< skipped because the caller or a spike guard has said so, or an optimizer has thrown; no move
+  norm_overflow,   ///< every gradient is finite, but their norm is not, and they were to be clipped by it; no move
+  with_others,     ///< its own gradients were finite, but those that go together with them were not
+  accumulated,     ///< finite gradients were added to a sum; nothing was to be applied yet
+  nothing,         ///< there were no gradients: neither a clean step nor a skipped one
+  invalid_number,  ///< skipped because a limit or a learning rate in device memory is negative or NaN; no move
 };
 
 /// What the scaler thinks of it.

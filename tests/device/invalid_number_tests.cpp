@@ -117,10 +117,11 @@ TEST_CASE("a learning rate that is negative, infinite or NaN skips the step of e
   const device_buffer<float> gradients(on.queue(), std::vector<float>(200, 65536.0f)),
       weights(on.queue(), std::vector<float>(200, 1.0f)), rate(on.queue(), {wrong});
   // Two groups, of which one has a usable rate: all groups step, or none.
-  fused_optimizer optimizer(on,
-                            {{.gradient = {gradients.data(), 100}, .model = {weights.data(), 100}, .group = 0},
-                             {.gradient = {gradients.data() + 100, 100}, .model = {weights.data() + 100, 100}, .group = 1}},
-                            std::vector{settings, settings});
+  fused_optimizer optimizer(
+      on,
+      {{.gradient = {gradients.data(), 100}, .model = {weights.data(), 100}, .group = 0},
+       {.gradient = {gradients.data() + 100, 100}, .model = {weights.data() + 100, 100}, .group = 1}},
+      std::vector{settings, settings});
   optimizer.set_lr_source(rate.data(), 1);
   loss_scaler scaler(on);
   const auto step = [&] {
@@ -161,8 +162,7 @@ TEST_CASE("a wrong learning rate is found in every way of taking a step") {
   loss_scaler scaler(on, {.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic});
   const bool by_source = GENERATE(true, false);
   if (by_source) wrong.set_lr_source(rate.data());
-  if (!by_source)
-    on.queue().memcpy(&wrong.device_hyper_parameters()->lr, &no_number, sizeof no_number).wait();
+  if (!by_source) on.queue().memcpy(&wrong.device_hyper_parameters()->lr, &no_number, sizeof no_number).wait();
   scaler.scaled_by_caller();
   SECTION("step") { scaler.step(wrong); }
   SECTION("joint step") { scaler.step(std::vector<optimizer*>{&right, &wrong}); }

@@ -20,8 +20,8 @@ using namespace syclamp;
 
 namespace {
 
-/// A sum enters at most 64 + 64 + 31 + 10 + 6 roundings (inspect_tests.cpp), 4 more when units are changed; a root halves
-/// them, and a root, a quotient and two factors follow. Unscaling in place rounds each element twice.
+/// A sum enters at most 64 + 64 + 31 + 10 + 6 roundings (inspect_tests.cpp), 4 more when units are changed; a root
+/// halves them, and a root, a quotient and two factors follow. Unscaling in place rounds each element twice.
 constexpr double norm_tolerance = ((64 + 64 + 31 + 10 + 6 + 4) / 2 + 4 + 2) * 0x1p-24;
 
 void check_close(double got, double truth, double tolerance = norm_tolerance) {
@@ -67,9 +67,9 @@ struct range_case {
   int scale, scaled;
 };
 constexpr range_case range_cases[] = {
-    {127, 127},   {127, 100},   {127, 64},    {127, 0},    {100, 120}, {72, 64},  {64, 63},   {64, 57},    {64, 50},
-    {30, 100},    {0, 120},     {0, 64},      {0, 0},      {0, -50},   {0, -60},  {0, -100},  {0, -126},   {-24, -74},
-    {-63, -60},   {-72, -72},   {-100, -100}, {-100, -20}, {-126, 0},  {-126, 1}, {-126, -90}, {-126, -126}, {1, -149 + 8},
+    {127, 127}, {127, 100}, {127, 64},    {127, 0},    {100, 120}, {72, 64},  {64, 63},    {64, 57},     {64, 50},
+    {30, 100},  {0, 120},   {0, 64},      {0, 0},      {0, -50},   {0, -60},  {0, -100},   {0, -126},    {-24, -74},
+    {-63, -60}, {-72, -72}, {-100, -100}, {-100, -20}, {-126, 0},  {-126, 1}, {-126, -90}, {-126, -126}, {1, -149 + 8},
 };
 
 }  // namespace
@@ -114,7 +114,8 @@ TEMPLATE_TEST_CASE("norm and clip coefficient are right at every scale", "", bfl
       const bool is_normal = norm >= 0x1p-126;
       const device_buffer<bits> memory(on.queue(), data, count % 2);
       const tensor_list list(on, {{{memory.data(), count, TestType::type}}});
-      loss_scaler scaler(on, {.mode = scaling_mode::fixed, .init = std::ldexp(1.0f, scale), .min = 0x1p-126f, .max = 0x1p127f});
+      loss_scaler scaler(
+          on, {.mode = scaling_mode::fixed, .init = std::ldexp(1.0f, scale), .min = 0x1p-126f, .max = 0x1p127f});
       scaler.scaled_by_caller();
       scaler.inspect(list, max_norm);
       scaler.update();
@@ -145,8 +146,8 @@ TEMPLATE_TEST_CASE("all norms of tensors and groups are right beyond the range o
     for (const float x : values_near(exponent - 3, 5'001, 3)) small.push_back(encoded<bits>(x));
     for (const float x : values_near(exponent, 70'001, 4)) large.push_back(encoded<bits>(x));
     const device_buffer<bits> a(on.queue(), small, 1), b(on.queue(), large);
-    const tensor_list list(on, {{{a.data(), small.size(), TestType::type}, "", 0},
-                                {{b.data(), large.size(), TestType::type}, "", 1}});
+    const tensor_list list(
+        on, {{{a.data(), small.size(), TestType::type}, "", 0}, {{b.data(), large.size(), TestType::type}, "", 1}});
     const device_scalar scale(on, std::ldexp(1.0f, exponent > 0 ? 60 : -60));
     const inspector look(list, detail::tensors);
     look(scale);
@@ -196,13 +197,14 @@ TEST_CASE("unscaling in place does not lose a norm beyond the range of squares")
                        std::vector<std::uint32_t> raw;
                        for (const float x : in_place) raw.push_back(std::bit_cast<std::uint32_t>(x));
                        return raw;
-                     }())).l2,
+                     }()))
+                         .l2,
                  b = norms_of<bfloat16>(half).l2;
     const double truth = std::hypot(a, b) / static_cast<double>(scale);
     const device_buffer<float> gradients(on.queue(), in_place), shadow(on.queue(), std::vector<float>(half.size()));
     const device_buffer<std::uint16_t> gradients16(on.queue(), half);
-    const tensor_list in(on, {{{gradients.data(), in_place.size()}},
-                              {{gradients16.data(), half.size(), element_type::bfloat16}}});
+    const tensor_list in(
+        on, {{{gradients.data(), in_place.size()}}, {{gradients16.data(), half.size(), element_type::bfloat16}}});
     const tensor_list out(on, {{{gradients.data(), in_place.size()}}, {{shadow.data(), half.size()}}});
     scaling_policy policy{.mode = scaling_mode::fixed, .init = scale, .min = 0x1p-126f, .max = 0x1p127f};
     policy.power_of_two = false;
@@ -251,7 +253,16 @@ TEST_CASE("ranks with sums of any size agree on a norm") {
   CAPTURE(on.profile_name());
   const device_scalar max_norm(on, 1.0f);
   // The other rank's gradients are this rank's times 1, 2^±70 or 2^-140: it is replayed from a scaler of its own.
-  for (const auto& [mine, other] : {std::pair{0, 0}, {70, 70}, {-70, -70}, {70, 0}, {0, 70}, {-70, 0}, {70, -70}, {62, 62}, {-62, -62}, {127, 127}}) {
+  for (const auto& [mine, other] : {std::pair{0, 0},
+                                    {70, 70},
+                                    {-70, -70},
+                                    {70, 0},
+                                    {0, 70},
+                                    {-70, 0},
+                                    {70, -70},
+                                    {62, 62},
+                                    {-62, -62},
+                                    {127, 127}}) {
     CAPTURE(mine, other);
     std::vector<float> numbers_of_other;
     const auto run = [&](int exponent, const consensus_hook& hook) {
@@ -287,7 +298,8 @@ TEST_CASE("several scales: the norm over all of them stays in range") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   const device_scalar max_norm(on, 1.0f);
-  const device_buffer<float> a(on.queue(), std::vector<float>(4, 0x1p100f)), b(on.queue(), std::vector<float>(9, 0x1p100f));
+  const device_buffer<float> a(on.queue(), std::vector<float>(4, 0x1p100f)),
+      b(on.queue(), std::vector<float>(9, 0x1p100f));
   const tensor_list list(on, {{{a.data(), 4}, "", 0}, {{b.data(), 9}, "", 1}});
   loss_scaler scaler(on, {.mode = scaling_mode::fixed, .init = 1.0f}, {.scales = 2});
   scaler.scaled_by_caller();

@@ -47,6 +47,12 @@ TEST_CASE("what a document gives away on the way does not count") {
   CHECK_THROWS_WITH(syclamp::read_cbor(bytes, "it"), ContainsSubstring("more than 2097152 values"));
 }
 
+TEST_CASE("only objects of arrays are given away, not objects of objects") {
+  const json document = {{"list", {{"a", {{"b", 1}}}}}};
+  const auto never = [](const std::string&, const json&, json&&) { FAIL("there is no array"); };
+  CHECK(syclamp::read_cbor(syclamp::to_cbor(document), "it", {{"list"}, never}) == document);
+}
+
 TEST_CASE("the head of a checkpoint of 50 000 tensors, each a group of its own, is within the limits") {
   json group = json::object();  // as many values as a group has: see src/optimizer_record.cpp
   for (int i = 0; i < 26; ++i) group[std::to_string(i)] = 1.5;
