@@ -21,8 +21,8 @@ void check_limits(const unscaled_gradients& gradients, const float* limits, std:
   const step_gate* gate = unscaled_maker::gate(gradients);
   if (gate == nullptr) return;
   const engine& on = gradients.list().on();
-  on.kernels().submit(on.queue(), launch::check_limits, 1, limits, count, stride, gate->memory, gate->scales,
-                      gate->verdicts);
+  on.kernels().submit(on.queue(), launch::check_limits, 1, limits, count, stride, gate->memory, gate->drafts,
+                      gate->scales, gate->verdicts);
 }
 
 }  // namespace

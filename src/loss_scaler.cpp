@@ -229,7 +229,7 @@ struct loss_scaler::state_type {
   /// \param apart  a list that is known not to overlap them
   void need_no_sums(const char* call, const tensor_list& list, const tensor_list* apart = nullptr) const {
     for (const tensor_list& sum : sums)
-      if (apart == nullptr || sum.prepared().id != apart->prepared().id)
+      if (sum.use_count() > 1 && (apart == nullptr || sum.prepared().id != apart->prepared().id))
         if (shares_memory(list, sum))
           throw misuse_error(fmt::format(
               "{}: these tensors are the sums of an open accumulation window, which are unscaled already; call "
@@ -324,8 +324,8 @@ struct loss_scaler::state_type {
 
   /// The same for gradients that were judged before.
   void refuse_invalid(const known_list& list) const {
-    on.kernels().submit(on.queue(), launch::check_limits, 1, nullptr, 0u, 0u, memory.get(), options.scales,
-                        list.verdicts());
+    on.kernels().submit(on.queue(), launch::check_limits, 1, nullptr, 0u, 0u, memory.get(), drafts.get(),
+                        options.scales, list.verdicts());
   }
 
   bool is_simple() const { return options.scales == 1 && !options.consensus; }
@@ -367,7 +367,8 @@ struct loss_scaler::state_type {
     return clear_unless(one.gradients(), &verdicts->apply, options.scales > 1 ? verdict_words : 0, 1);
   }
 
-  /// Lets those who clip gradients by hand refuse the step. It keeps what it points to.
+  /// Makes the gate for clipping by hand. The gate owns the scaler's state and the verdicts, so its pointers stay
+  /// valid.
   std::shared_ptr<const step_gate> gate(const std::shared_ptr<state_type>& self, const known_list& list) const {
     struct kept_gate : step_gate {
       std::shared_ptr<state_type> scaler;
@@ -375,6 +376,7 @@ struct loss_scaler::state_type {
     };
     auto made = std::make_shared<kept_gate>();
     made->memory = memory.get();
+    made->drafts = drafts.get();
     made->scales = options.scales;
     made->verdicts = list.verdicts();
     made->scaler = self;
@@ -440,6 +442,9 @@ sycl::event loss_scaler::scale(const tensor_list& loss, const tensor_list& scale
 void loss_scaler::scaled_by_caller() { state_->is_scaled = true; }
 
 unscaled_gradients loss_scaler::unscale(optimizer& of, const float* max_norm) {
+  state_->need_scaled("unscale");
+  check_queue("unscale", of.gradients(), state_->on);
+  state_->check_numbers(of);  // before ranks vote
   return unscale(of.gradients(), of.unscaled_gradients(), max_norm);
 }
 
@@ -453,6 +458,7 @@ unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const tens
   known_list& list = state_->known("unscale", gradients);
   state_->need_untouched("unscale", list);
   state_->need_no_sums("unscale", gradients);
+  state_->need_no_sums("unscale", unscaled);
   check_unscaling(gradients, unscaled);
   const std::uint32_t how =
       kernels::judged_as_evidence | kernels::judged_to_apply | kernels::judged_unscaled | state_->together();
@@ -519,8 +525,7 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
   const engine& on = state_->on;
   const auto forget = [&] { on.queue().memset(&state_->memory.get()->joint_findings, 0, sizeof(std::uint32_t)); };
   forget();
-  bool has_checked_numbers = false;
-  for (optimizer* one : all) has_checked_numbers = state_->check_numbers(*one) || has_checked_numbers;
+  for (optimizer* one : all) state_->check_numbers(*one);
   for (optimizer* one : all) {
     known_list& list = state_->known("step", one->gradients());
     const bool is_fresh = list.reached == stage::fresh;
@@ -538,7 +543,6 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
       const kernels::ballot* votes = state_->vote(list, nullptr, true);
       on.kernels().submit_items(on.queue(), launch::refuse_jointly, state_->options.scales, state_->memory.get(), votes,
                                 state_->drafts.get(), state_->options.scales, list.verdicts());
-      if (has_checked_numbers) state_->refuse_invalid(list);
     }
     list.reached = stage::stepped;
   }

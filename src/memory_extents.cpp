@@ -16,8 +16,7 @@ void sort_by_digits(std::vector<memory_extent>& extents) {
   constexpr std::size_t digits = std::size_t{1} << digit_bits;
   const auto [low, high] = std::minmax_element(extents.begin(), extents.end(), begins_before);
   const std::uint64_t lowest = low->begin, range = high->begin - lowest;
-  static thread_local std::vector<memory_extent> other;  // kept, so that a step with other addresses allocates nothing
-  other.resize(extents.size());
+  std::vector<memory_extent> other(extents.size());
   for (unsigned shift = 0; shift < 64 && range >> shift != 0; shift += digit_bits) {
     std::array<std::uint32_t, digits> places{};
     const auto digit = [&](const memory_extent& one) { return (one.begin - lowest) >> shift & (digits - 1); };

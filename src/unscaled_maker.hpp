@@ -11,9 +11,10 @@
 
 namespace syclamp {
 
-/// By which operations on unscaled gradients can still refuse the step that a scaler has judged. In device memory.
+/// Device pointers with which a clip operation refuses a step after the scaler's verdict.
 struct step_gate {
   kernels::scaler_memory* memory = nullptr;
+  kernels::step_draft* drafts = nullptr;
   std::uint32_t scales = 0;
   step_verdict* verdicts = nullptr;
 };

@@ -177,7 +177,7 @@ struct totals {
   return one;
 }
 
-/// (What its elements would become when they are unscaled is part of its findings.)
+/// `largest_finite` stays 0: overflow after unscaling is already in `findings`.
 [[gnu::always_inline]] inline totals total_of(const inspection& seen) {
   return {
       seen, {{seen.sum_of_squares, 0}, seen.squares_exponent}, {{seen.sum_of_magnitudes, 0}, seen.magnitudes_exponent}};

@@ -79,7 +79,8 @@ inline std::int32_t needed_unit(const chunk_findings& found) {
 }
 
 /// The second reading of a piece whose squares are beyond the range of FP32: its sums in units of 2^unit. FP16 and FP8
-/// have no such squares: beside those that have, theirs are nothing, or all zero.
+/// are left out. Next to squares above 2^128 theirs are negligible; where the sum is below 2^-100 all their elements
+/// are zero.
 /// \param scale  by which the elements are multiplied: not 1 if they were unscaled in place before
 template <unsigned MostLanes, unsigned GroupSize>
 [[gnu::always_inline]] inline chunk_findings sums_in_unit(const work_item& item, const segment& piece,

@@ -10,8 +10,12 @@ namespace syclamp::kernels {
 /// x · 2^exponent / scale, although one of the three factors alone may be out of range. `x` is no subnormal.
 inline float unscaled(float x, std::int32_t exponent, float scale) {
   constexpr std::uint32_t one = 0x3f800000u, fraction = 0x007fffffu;
+  if (exponent == 0 || scale == 0.0f || !is_finite(scale)) return x / scale;
+  if (scale < 0x1p-126f) {  // subnormal: no place for the hidden bit
+    scale *= 0x1p24f;
+    exponent += 24;
+  }
   const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, scale);
-  if (exponent == 0 || bits < 0x00800000u || bits >= 0x7f800000u) return x / scale;
   const auto power_of_two = [](std::int32_t e) {  // more than 2^127 is not needed: the result is Inf then
     return __builtin_bit_cast(float, static_cast<std::uint32_t>((e < 127 ? e : 127) + 127) << 23);
   };
@@ -37,8 +41,8 @@ inline float joint_norm(float a, float b) {
 /// Limits of norms and of values are numbers in device memory, which the host never sees. Inf means no limit.
 inline bool is_limit(float x) { return x >= 0.0f; }
 
-/// A norm that is Inf or NaN leaves the gradients as they are: whether to skip the step is not decided here. With a
-/// limit that is none, the factor is NaN.
+/// Returns 1 if the norm is not finite; the caller decides whether to skip the step. Returns NaN if `max_norm` is
+/// negative or NaN.
 inline float clip_factor(float norm, float max_norm) {
   if (!is_limit(max_norm)) return __builtin_bit_cast(float, 0x7fc00000u);
   const float wanted = max_norm / (norm + clip_epsilon);

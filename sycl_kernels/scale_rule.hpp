@@ -146,6 +146,14 @@ struct decision {
   bool hold;  ///< a smaller scale would not help
 };
 
+/// The warning that follows from the outcome alone.
+[[gnu::always_inline]] inline step_status status_of(step_outcome outcome) {
+  return outcome == step_outcome::norm_overflow    ? step_status::norm_overflow
+         : outcome == step_outcome::invalid_number ? step_status::invalid_number
+         : outcome == step_outcome::stopped        ? step_status::stopped
+                                                   : step_status::ok;
+}
+
 [[gnu::always_inline]] inline void give_up(decision& result, scale_state& state, step_status why,
                                            give_up_action action) {
   result.status = why;
@@ -199,13 +207,10 @@ struct decision {
 /// Moves the scale by what the gradients were like (`outcome`, of `judge`), and counts skips by what became of them.
 [[gnu::always_inline]] inline decision advance(const scaling_rule& rule, scale_state& state, step_outcome outcome,
                                                bool is_skipped, float amax) {
-  decision result{outcome, step_status::ok, false};
+  decision result{outcome, status_of(outcome), false};
   const bool overflowed = outcome == step_outcome::skipped_inf || outcome == step_outcome::skipped_nan;
   const bool is_clean = outcome == step_outcome::applied;
   ++state.attempted;
-  if (outcome == step_outcome::norm_overflow) result.status = step_status::norm_overflow;
-  if (outcome == step_outcome::invalid_number) result.status = step_status::invalid_number;
-  if (outcome == step_outcome::stopped) result.status = step_status::stopped;
   if (is_clean || overflowed)
     state.nan_skips_in_a_row = outcome == step_outcome::skipped_nan ? state.nan_skips_in_a_row + 1 : 0;
   if (outcome != step_outcome::nothing) state.skips_in_a_row = is_skipped ? state.skips_in_a_row + 1 : 0;
@@ -233,7 +238,7 @@ struct decision {
   ++state.attempted;
   state.exact = state.next = from_float(scale);
   state.scale = scale;
-  return {outcome, step_status::ok, false};
+  return {outcome, status_of(outcome), false};
 }
 
 /// Counts what became of a step.

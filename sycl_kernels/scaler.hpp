@@ -21,6 +21,12 @@
 
 namespace syclamp::kernels {
 
+/// True if a limit or a learning rate in device memory is negative or NaN: one that was checked before, or `max_norm`,
+/// which may be null.
+inline bool has_invalid_numbers(const scaler_memory& memory, const float* max_norm) {
+  return memory.invalid_numbers != 0 || (max_norm != nullptr && !is_limit(*max_norm));
+}
+
 /// What was seen of the gradients of one scale, by this rank or by all.
 inline evidence evidence_of(const inspection& seen, const ballot* votes, const scaler_memory& memory) {
   const std::uint32_t by_user = memory.user_findings != 0 ? found_by_user : 0u;
@@ -90,7 +96,7 @@ inline void judge_list(const inspection* seen, const ballot* votes, scaler_memor
   const std::uint32_t batches = memory->micro_batches;
   const float share = (how & judged_as_mean) != 0 && batches != 0 ? 1.0f / static_cast<float>(batches) : 1.0f;
   const float norm = norm_of_all(seen, votes, scales) * share;
-  const bool is_invalid = memory->invalid_numbers != 0 || (max_norm != nullptr && !is_limit(*max_norm));
+  const bool is_invalid = votes != nullptr ? votes[0].invalid != 0.0f : has_invalid_numbers(*memory, max_norm);
   const float clip = max_norm != nullptr && !is_invalid ? clip_factor(norm, *max_norm) : 1.0f;
   if (is_invalid) memory->invalid_numbers = 1;
 
@@ -257,8 +263,8 @@ struct report_jointly {
       findings |= seen[i].findings;
       if (given != nullptr && given[i].apply == 0 && seen[i].elements != 0) findings |= found_refusal;
     }
-    if (max_norm != nullptr && (!is_limit(*max_norm) || !is_finite(norm_of_all(seen, nullptr, scales))))
-      findings |= found_refusal;
+    if (max_norm != nullptr && !is_finite(norm_of_all(seen, nullptr, scales))) findings |= found_refusal;
+    if (has_invalid_numbers(*memory, max_norm)) findings |= found_refusal;
     memory->joint_findings = findings;
   }
 };
@@ -269,13 +275,16 @@ template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct refuse_jointly {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(const work_item& item, shared&, const scaler_memory* memory,
-                                         const ballot* votes, step_draft* drafts, std::uint32_t scales,
-                                         step_verdict* verdicts) {
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, scaler_memory* memory, const ballot* votes,
+                                         step_draft* drafts, std::uint32_t scales, step_verdict* verdicts) {
     const std::uint64_t i = item.global_id<GroupSize>();
+    if (i >= scales) return;
     const bool has_failed = (memory->joint_findings & found_failure) != 0;
-    if (i >= scales || (memory->rule.mode == scaling_mode::disabled && !has_failed)) return;
-    const bool is_refused = memory->joint_findings != 0 || (votes != nullptr && votes[i].refused != 0.0f);
+    const bool is_invalid = votes != nullptr ? votes[i].invalid != 0.0f : memory->invalid_numbers != 0;
+    const bool is_enabled = memory->rule.mode != scaling_mode::disabled;
+    const bool is_bad = memory->joint_findings != 0 || (votes != nullptr && votes[i].refused != 0.0f);
+    const bool is_refused = has_failed || is_invalid || (is_enabled && is_bad);
+    if (is_invalid) or_in_device(&memory->invalid_numbers, 1);
     if (is_refused && verdicts[i].apply != 0) {
       verdicts[i].apply = 0;
       ++drafts[i].record.refused;
@@ -298,8 +307,8 @@ struct fill_ballots {
     vote.inf = flag((seen[i].findings & found_inf) != 0);
     vote.nan = flag((seen[i].findings & found_nan) != 0);
     vote.by_user = flag(memory->user_findings != 0);
-    const bool is_invalid = max_norm != nullptr && !is_limit(*max_norm);
-    vote.refused = flag(is_invalid || (jointly && memory->joint_findings != 0));
+    vote.refused = flag(jointly && memory->joint_findings != 0);
+    vote.invalid = flag(has_invalid_numbers(*memory, max_norm));
     vote.has_elements = flag(seen[i].elements != 0);
     enter_squares(vote, seen[i]);
     votes[i] = vote;
@@ -323,21 +332,24 @@ struct update_scale {
   }
 };
 
-/// For gradients that were judged before: a limit by which they are clipped by hand, or a factor that follows from one,
-/// or anything else that turned out to be no usable number since, refuses the step.
+/// Runs after the verdict. Refuses the step if a clip limit or a clip factor is negative or NaN, or if an invalid
+/// number was found since.
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct check_limits {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const float* limits, std::uint32_t count,
-                                         std::uint32_t stride, scaler_memory* memory, std::uint32_t scales,
-                                         step_verdict* verdicts) {
+                                         std::uint32_t stride, scaler_memory* memory, step_draft* drafts,
+                                         std::uint32_t scales, step_verdict* verdicts) {
     if (item.id != 0) return;
     bool all = memory->invalid_numbers == 0;
     for (std::uint32_t i = 0; i < count; ++i) all = all && is_limit(limits[std::uint64_t{i} * stride]);
     if (all) return;
     memory->invalid_numbers = 1;
-    for (std::uint32_t i = 0; i < scales; ++i) verdicts[i].apply = 0;
+    for (std::uint32_t i = 0; i < scales; ++i) {
+      drafts[i].record.refused += verdicts[i].apply;
+      verdicts[i].apply = 0;
+    }
   }
 };
 

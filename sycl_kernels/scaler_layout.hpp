@@ -58,6 +58,7 @@ inline constexpr std::uint32_t found_failure = 1u << 30;
 struct ballot {
   float inf, nan, by_user;  ///< 1 if it was found
   float refused;            ///< 1 if it is to be refused for others that it goes together with
+  float invalid;            ///< 1 if a limit or a learning rate of this rank is no usable number
   float has_elements;       ///< 1 if there were gradients
   /// The sum of squares of the scaled gradients, in one of three units, so that sums of many ranks stay in range.
   float small_squares, squares, large_squares;

@@ -62,13 +62,14 @@ struct wide_sum {
   [[gnu::always_inline]] wide_sum folded() const {
     const float all = part.value();
     if (!is_finite(all)) return {{all, 0}, 0};
-    if (exponent > 0 && all < 0x1p-73f) return {{one_unit_up(all), 0}, 0};
-    if (exponent < 0 && all >= 0x1p74f) return {{one_unit_down(all), 0}, 0};
+    if (exponent > 0 && all < 0x1p-73f) return {{one_unit_up(all), 0}, exponent - sum_unit};
+    if (exponent < 0 && all >= 0x1p74f) return {{one_unit_down(all), 0}, exponent + sum_unit};
     return {{all, 0}, exponent};
   }
 
  private:
-  /// The same number in larger units. What vanishes is nothing beside a sum that needs them; two units make it vanish.
+  /// Converts the sum to a larger unit. The bits lost are below the rounding error of any sum that needs that unit. Two
+  /// units up, the sum becomes 0.
   [[gnu::always_inline]] void move_up_to(std::int32_t target) {
     const float step = target == exponent ? 1.0f : target == exponent + sum_unit ? 0x1p-100f : 0.0f;
     part.sum = part.sum * step * step;

@@ -70,7 +70,8 @@ sycl::event clip(const unscaled_gradients& gradients, const clip_result* by);
 sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result* by);
 
 /// Brings every element into [-limit, limit], in place. A NaN stays a NaN. With a limit that is negative or NaN nothing
-/// is written, and a scaler that has unscaled the gradients skips the step with the status `invalid_number`.
+/// is written, and a scaler that has unscaled the gradients skips the step with the status `invalid_number`. Other
+/// ranks of a consensus are not told: they have voted before.
 /// \param limit  in device memory
 sycl::event clip_by_value(const unscaled_gradients& gradients, const float* limit);
 

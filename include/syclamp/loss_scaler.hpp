@@ -53,9 +53,9 @@ struct scaler_options {
 /// scale.
 ///
 /// A scaler is a handle: copies share everything, and moving is copying. It is for one thread at a time, except for the
-/// ledger. Everything that it is given belongs to its queue. What it keeps for a list of gradients it frees when a new
-/// list comes and nobody else holds the old one. Lists that were used while a graph was recorded stay. Making lists
-/// takes time: make them once, and change their addresses.
+/// ledger. Everything that it is given belongs to its queue. The scaler keeps scratch memory per list. When it sees a
+/// new list, it frees the memory of lists that nobody else holds, unless they were used while a graph was recorded.
+/// Making lists takes time: make them once, and change their addresses.
 class loss_scaler {
  public:
   /// \throws invalid_argument if the policy or an option is not valid
@@ -120,7 +120,8 @@ class loss_scaler {
 
   /// sum += gradients / S, unless they are bad: then this micro-batch is dropped as a whole. The scale may change
   /// between micro-batches (`update` after each), because sums are unscaled. From the first call to `step_accumulated`
-  /// a window is open: until then `sum` is refused by `step`, `unscale`, `inspect` and as input of `accumulate`.
+  /// a window is open: until then `sum` is refused by `step`, `unscale`, `inspect` and as input of `accumulate`. Hold
+  /// the list `sum` while the window is open: a list that is gone is no longer protected.
   sycl::event accumulate(const tensor_list& gradients, const tensor_list& sum);
 
   /// Applies the mean of the micro-batches that were not dropped since the last call; if none was left, nothing. The

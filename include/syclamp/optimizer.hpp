@@ -31,8 +31,8 @@ class optimizer {
   /// their own; 16-bit ones need a shadow.
   virtual const tensor_list& unscaled_gradients() const { return gradients(); }
 
-  /// Submits a kernel that stores 1 to `*invalid_numbers`, in device memory, if a number there with which the step
-  /// would be made, such as a learning rate, cannot be used: the step is skipped then, with the status
+  /// Checks the numbers in device memory that the step will use, such as learning rates. Submits a kernel that sets
+  /// `*invalid_numbers`, in device memory, to 1 if one is unusable. The scaler then skips the step with the status
   /// `invalid_number`.
   /// \return false if there is no such number, so that nothing was submitted
   virtual bool check_numbers(std::uint32_t* invalid_numbers) {

@@ -169,7 +169,8 @@ class fused_optimizer final : public optimizer {
   void set_lr(double lr);  ///< of all groups
 
   /// Reads the learning rate from device memory on every step; null: no longer. While it is negative, infinite or NaN,
-  /// a scaler skips the step, with the status `invalid_number`, which costs it one kernel more.
+  /// a scaler skips the step, with the status `invalid_number`. The check costs one kernel. Call this before a step is
+  /// recorded: a graph that was recorded earlier does not check.
   void set_lr_source(const float* lr, std::uint32_t group);
   void set_lr_source(const float* lr);
 
@@ -180,7 +181,8 @@ class fused_optimizer final : public optimizer {
   /// For all groups.
   void set_schedule(const lr_schedule& schedule);
 
-  /// In device memory, for kernels that change them. Change all numbers of a `decay_rate` together.
+  /// In device memory, for kernels that change them. Change all numbers of a `decay_rate` together. Call this before a
+  /// step is recorded, so that the step checks the learning rate.
   hyper_parameters* device_hyper_parameters(std::uint32_t group = 0) const;
 
   // --- Readings -----------------------------------------------------------------------------------------------------

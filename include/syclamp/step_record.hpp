@@ -22,7 +22,8 @@ enum class step_outcome : std::uint32_t {
   with_others,     ///< its own gradients were finite, but those that go together with them were not
   accumulated,     ///< finite gradients were added to a sum; nothing was to be applied yet
   nothing,         ///< there were no gradients: neither a clean step nor a skipped one
-  invalid_number,  ///< skipped because a limit or a learning rate in device memory is negative or NaN; no move
+  invalid_number,  ///< skipped: a limit in device memory is negative or NaN, or a learning rate is or is infinite; no
+                   ///< move
 };
 
 /// What the scaler thinks of it.

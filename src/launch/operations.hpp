@@ -89,7 +89,7 @@ inline constexpr operation<const inspection*, const kernels::ballot*, kernels::s
 inline constexpr operation<const inspection*, std::uint32_t, scalar, const step_verdict*, kernels::scaler_memory*>
     report_jointly{"report_jointly", "scaler", &profile::convert};
 
-inline constexpr operation<const kernels::scaler_memory*, const kernels::ballot*, kernels::step_draft*, std::uint32_t,
+inline constexpr operation<kernels::scaler_memory*, const kernels::ballot*, kernels::step_draft*, std::uint32_t,
                            step_verdict*>
     refuse_jointly{"refuse_jointly", "scaler", &profile::convert};
 
@@ -106,7 +106,8 @@ inline constexpr operation<scale_state*, std::uint32_t> resume_scaling{"resume_s
 inline constexpr operation<scalar, float, std::uint32_t, kernels::running_value*, std::uint32_t*> guard_value{
     "guard_value", "scaler", &profile::convert};
 
-inline constexpr operation<scalar, std::uint32_t, std::uint32_t, kernels::scaler_memory*, std::uint32_t, step_verdict*>
+inline constexpr operation<scalar, std::uint32_t, std::uint32_t, kernels::scaler_memory*, kernels::step_draft*,
+                           std::uint32_t, step_verdict*>
     check_limits{"check_limits", "scaler", &profile::convert};
 
 inline constexpr operation<const kernels::parameter_group*, std::uint32_t, std::uint32_t*> check_rates{

@@ -20,6 +20,7 @@ void check_skipped(const training& code) {
   CHECK(record.status == step_status::invalid_number);
   CHECK(record.next_scale == record.scale);
   CHECK(record.skipped == 1);
+  CHECK(record.refused >= 1);
   CHECK(code.optimizer.weight() == 0.0f);
 }
 
@@ -87,9 +88,10 @@ TEST_CASE("a wrong max_norm skips all of a joint step, in unscale and with a con
   }
 }
 
-TEST_CASE("another rank's wrong max_norm skips the step of this one") {
+TEST_CASE("a wrong number of one rank skips the step of all, and their scales stay together") {
   const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const bool is_disabled = GENERATE(false, true);
+  CAPTURE(on.profile_name(), is_disabled);
   std::vector<float> numbers_of_other;
   const auto record_numbers = [&](sycl::queue& queue, float* numbers, std::size_t count) {
     numbers_of_other.resize(count);
@@ -101,11 +103,68 @@ TEST_CASE("another rank's wrong max_norm skips the step of this one") {
     for (std::size_t i = 0; i < count; ++i) sums[i] += numbers_of_other[i];
     queue.memcpy(numbers, sums.data(), count * sizeof(float)).wait();
   };
-  training other(on, {}, {.consensus = record_numbers}), code(on, {}, {.consensus = add_numbers});
-  other.step(1.0f, 0.0f, device_scalar(on, no_number));
-  const step_record record = code.step(1.0f, 0.0f, device_scalar(on, 1.0f));
-  CHECK(record.outcome == step_outcome::with_others);
-  CHECK(code.optimizer.weight() == 0.0f);
+  const scaling_policy policy{.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic, .interval = 2};
+  training wrong(on, policy, {.consensus = record_numbers}), right(on, policy, {.consensus = add_numbers});
+  const device_scalar limit(on, 1.0f);
+  SECTION("max_norm") {
+    wrong.step(1.0f, 0.0f, device_scalar(on, no_number));
+    right.step(1.0f, 0.0f, limit);
+  }
+  SECTION("learning rate") {
+    const device_scalar rate(on, no_number);
+    wrong.optimizer.inside().set_lr_source(rate);
+    wrong.step(1.0f, 0.0f, limit);
+    right.step(1.0f, 0.0f, limit);
+  }
+  SECTION("learning rate, before unscale") {
+    const device_scalar rate(on, no_number);
+    wrong.optimizer.inside().set_lr_source(rate);
+    for (training* code : {&wrong, &right}) {
+      code->scaler.scaled_by_caller();
+      code->backward(1.0f, code->scaler.current_scale());
+      code->scaler.unscale(code->optimizer);
+      code->scaler.step(code->optimizer);
+      code->scaler.update();
+    }
+  }
+  for (const training* code : {&wrong, &right}) {
+    CHECK(code->scaler.outcome().outcome == step_outcome::invalid_number);
+    CHECK(code->scaler.outcome().refused == 1);
+    CHECK(code->optimizer.weight() == 0.0f);
+  }
+  CHECK(wrong.scaler.read_state(0).clean_steps == right.scaler.read_state(0).clean_steps);
+  CHECK(wrong.scaler.read_state(0).scale == right.scaler.read_state(0).scale);
+}
+
+TEST_CASE("a joint step of gradients that were clipped by a wrong limit applies none, also if scaling is disabled") {
+  const engine& on = any_engine();
+  const bool is_disabled = GENERATE(false, true);
+  CAPTURE(on.profile_name(), is_disabled);
+  training code(on, {.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic});
+  const device_buffer<float> others(on.queue(), std::vector<float>(10, 1.0f));
+  adding_optimizer other(on, 10, others.data());
+  const device_scalar limit(on, no_number);
+  code.scaler.scaled_by_caller();
+  code.backward(1.0f, code.scaler.current_scale());
+  code.scaler.unscale(other);
+  clip_by_value(code.scaler.unscale(code.optimizer), limit);
+  code.scaler.step(std::vector<optimizer*>{&other, &code.optimizer});
+  code.scaler.update();
+  CHECK(other.weight() == 0.0f);
+  CHECK(code.scaler.outcome().refused == 2);
+  check_skipped(code);
+}
+
+TEST_CASE("a scale that the caller sets does not hide a wrong number") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  training code(on);
+  code.scaler.scaled_by_caller();
+  code.backward(1.0f, code.scaler.current_scale());
+  code.scaler.step(code.optimizer, device_scalar(on, -1.0f));
+  code.scaler.update(8.0f);
+  CHECK(code.scaler.outcome().status == step_status::invalid_number);
+  CHECK(code.scaler.outcome().next_scale == 8.0f);
 }
 
 TEST_CASE("a learning rate that is negative, infinite or NaN skips the step of every optimizer") {

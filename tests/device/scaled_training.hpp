@@ -22,6 +22,7 @@ class adding_optimizer final : public syclamp::optimizer {
   const syclamp::tensor_list& gradients() const override { return sgd_.gradients(); }
   bool check_numbers(std::uint32_t* invalid_numbers) override { return sgd_.check_numbers(invalid_numbers); }
   sycl::event apply(const syclamp::step_inputs& inputs) override { return sgd_.apply(inputs); }
+  syclamp::fused_optimizer& inside() { return sgd_; }
   float weight(std::size_t index = 0) const { return weights_.read()[index]; }
 
  private:
