@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the source that the run-time compiler gets, for tools that look at machine code (docs/gpu-code.md).
+// Prints the source that the run-time compiler gets, for tools/ptx/ptx (docs/gpu-code.md).
 //   kernel_source PROFILE FAMILY
 #include <iostream>
 #include <string>

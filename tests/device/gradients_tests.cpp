@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// D10 is a defect of another framework: docs/frameworks.md#d10.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defects that other libraries have or had: one test each, which fails if the work is done their way.
+// Defects that other frameworks have or had. docs/frameworks.md explains each by its number, D1 to D25.
+// A test fails if the library works as they do.
 #include <bit>
 #include <cmath>
 #include <cstdint>

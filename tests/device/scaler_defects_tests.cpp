@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defects of other scalers (those of kernels are in peer_defects_tests.cpp): one test each, which fails if the work is
-// done their way.
+// Defects of other scalers. docs/frameworks.md explains each by its number, D1 to D25. A test fails if the scaler works
+// as they do. Those of kernels are in peer_defects_tests.cpp.
 #include <cstring>
 #include <filesystem>
 

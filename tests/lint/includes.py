@@ -45,6 +45,7 @@ RULES = {
     "examples/": {"std", "sycl", "include"},
     "tests/reference/": {"std", "tests/reference"},
     "tests/": {"std", "sycl", "include", "src", "support", "backends", "layout", "training", "tests", "tests/reference", "other"},
+    "tools/": {"std"},
     "cmake/": {"std", "sycl"},
 }
 OURS = ("src", "sycl_kernels", "backends", "apps", "bench", "training", "tests")

@@ -27,6 +27,7 @@ WRONG = {
     "examples/b.cpp": '#include "support/whole_file.hpp"',
     "bench/b.cpp": '#include "support/whole_file.hpp"',
     "src/support/a.cpp": '#include "warn.hpp"',
+    "tools/a.cpp": "#include <sycl/sycl.hpp>",
 }
 PRESENT = ("src/launch/operation.hpp", "src/warn.hpp", "src/support/whole_file.hpp", "sycl_kernels/inspect.hpp", "backends/cpu.hpp", "bench/native.hpp",
            "sycl_kernels/layout.hpp")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// D11 and D12 are defects of other frameworks: docs/frameworks.md#d11.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
