@@ -132,8 +132,8 @@ TEST_CASE("a wrong number of one rank skips the step of all, and their scales st
     CHECK(code->scaler.outcome().refused == 1);
     CHECK(code->optimizer.weight() == 0.0f);
   }
-  CHECK(wrong.scaler.read_state(0).clean_steps == right.scaler.read_state(0).clean_steps);
-  CHECK(wrong.scaler.read_state(0).scale == right.scaler.read_state(0).scale);
+  CHECK(wrong.scaler.state().scales[0].clean_steps == right.scaler.state().scales[0].clean_steps);
+  CHECK(wrong.scaler.state().scales[0].scale == right.scaler.state().scales[0].scale);
 }
 
 TEST_CASE("a joint step of gradients that were clipped by a wrong limit applies none, also if scaling is disabled") {
