@@ -19,7 +19,7 @@ std::optional<std::string> missing_library_header(const std::string& log) {
   // Never destroyed: exit handlers may compile, too.
   static const std::regex& not_found = *new std::regex("fatal error: '([^']+)' file not found");
   for (std::sregex_iterator match(log.begin(), log.end(), not_found), end; match != end; ++match)
-    if (const std::string name = (*match)[1]; !name.ends_with(".hpp") && !name.ends_with(".def")) return name;
+    if (std::string name = (*match)[1]; !name.ends_with(".hpp") && !name.ends_with(".def")) return name;
   return std::nullopt;
 }
 
