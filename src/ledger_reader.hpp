@@ -110,7 +110,8 @@ class ledger_reader {
         continue;
       }
       if (next.kind != content::mixed) return known;  // the next step has not begun
-      // Being written is the next step, or one that is whole rounds later: then the place before it has been written.
+      // The slot holds the next step, or one that is whole rounds later. In the second case the slot before it holds a
+      // newer step as well.
       const view own = look(known);
       if (own.kind == content::step && own.step > known) {
         known = own.step;

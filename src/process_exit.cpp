@@ -50,8 +50,8 @@ void need_compiler() {
   need_runtime();
   if (is_compiler_gone || has_ended)
     throw misuse_error(
-        "the process is ending, and kernels can no longer be compiled; call engine::compile_all() before, or register "
-        "the exit handler after the first use of syclamp and start a thread in it");
+        "the process is ending and this thread can no longer compile kernels; call engine::compile_all() before exit, "
+        "or compile in a new thread");
 }
 
 }  // namespace syclamp

@@ -22,7 +22,7 @@ std::string text_of(const json& value) {
 }
 
 [[noreturn]] void refuse(const char* what, const std::string& why) {
-  throw invalid_argument(fmt::format("of its notes, {} {}; it is damaged: use another copy", what, why));
+  throw invalid_argument(fmt::format("notes.{} {}; the file is damaged, use another copy", what, why));
 }
 
 void need_range(const char* what, double value, double least, double most) {
@@ -64,20 +64,20 @@ void check(const run_result& result) {
   check_curve("scales", result.scales, result.steps);
   check_curve("skipped", result.skipped, result.steps);
   for (const scale_point& point : result.scales.points())
-    need_range("a scale", point.scale, std::numeric_limits<double>::min(), largest);
+    need_range("scales[].scale", point.scale, std::numeric_limits<double>::min(), largest);
   for (const held_out_point& point : result.held_out.points())
-    if (!std::isnan(point.accuracy)) need_range("an accuracy", point.accuracy, 0.0, 1.0);
+    if (!std::isnan(point.accuracy)) need_range("held_out[].accuracy", point.accuracy, 0.0, 1.0);
   need_at_most("looks", result.looks, result.steps);
   for (const tensor_result& one : result.tensors) {
     const double seen = static_cast<double>(one.elements) * static_cast<double>(result.looks);
-    need_range("zeros of a tensor", one.zeros, 0.0, seen);
-    need_range("subnormals of a tensor", one.subnormals, 0.0, seen);
-    need_range("amax of a tensor", one.amax, 0.0, largest);
+    need_range("tensors[].zeros", one.zeros, 0.0, seen);
+    need_range("tensors[].subnormals", one.subnormals, 0.0, seen);
+    need_range("tensors[].amax", one.amax, 0.0, largest);
   }
   const exponent_result& bins = result.exponents;
-  need_at_most("the step of the exponents", bins.step, result.steps);
-  need_at_most("the number of exponents", bins.counts.size(), exponent_histogram::size);
-  need_range("the lowest exponent", bins.lowest, -exponent_histogram::bias, exponent_histogram::bias + 1);
+  need_at_most("exponents.step", bins.step, result.steps);
+  need_at_most("exponents.counts.size", bins.counts.size(), exponent_histogram::size);
+  need_range("exponents.lowest", bins.lowest, -exponent_histogram::bias, exponent_histogram::bias + 1);
 }
 
 }  // namespace

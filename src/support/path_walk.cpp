@@ -5,7 +5,11 @@
 
 #include <array>
 #include <climits>
+#include <cstdint>
 #include <deque>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -25,6 +29,15 @@ bool is_in_proc(const descriptor& file) {
   return ::fstatfs(file.number(), &system) == 0 && system.f_type == proc;
 }
 
+/// Whether a file may belong to root, whom a user namespace hides. The file may as well belong to another hidden user,
+/// so callers also check who could have put the file there.
+bool may_be_hidden_root(const struct stat& status) {
+  uid_t overflow_user = 0;
+  if (!(std::ifstream("/proc/sys/kernel/overflowuid") >> overflow_user) || status.st_uid != overflow_user) return false;
+  std::ifstream map("/proc/self/uid_map");
+  return hides_root(std::string(std::istreambuf_iterator<char>(map), {}), overflow_user);
+}
+
 /// Goes down a path. Links are replaced by what they say.
 class path_walk {
  public:
@@ -32,6 +45,7 @@ class path_walk {
 
   bool is_done() const { return left_.empty(); }
   bool is_last() const { return left_.size() == 1; }
+  bool means_folder() const { return means_folder_; }
   const std::string& next() const { return left_.front(); }
   const fs::path& place() const { return place_; }
   descriptor take() { return std::move(folder_); }
@@ -39,7 +53,11 @@ class path_walk {
   /// Goes into the next folder, or replaces the next link. False if there is none; `errno` has the reason.
   bool advance() {
     const std::string name = next();
-    descriptor entry = open_at(folder_.number(), name.c_str(), O_PATH | O_NOFOLLOW);
+    constexpr int flags = O_PATH | O_NOFOLLOW;
+    // O_PATH mounts what is to be mounted on demand only together with O_DIRECTORY, which refuses links.
+    descriptor entry = open_at(folder_.number(), name.c_str(), flags | O_DIRECTORY);
+    if (!entry.is_open() && (errno == ENOTDIR || errno == ELOOP))
+      entry = open_at(folder_.number(), name.c_str(), flags);
     struct stat status{};
     if (!entry.is_open() || ::fstat(entry.number(), &status) != 0) return false;
     if (S_ISLNK(status.st_mode)) return replace_link(entry, status);
@@ -67,6 +85,7 @@ class path_walk {
  private:
   /// Puts the names of `path` before those that are left.
   void add(const fs::path& path) {
+    if (left_.empty() && (!path.has_filename() || path.filename() == ".")) means_folder_ = true;
     auto at = left_.begin();
     for (const fs::path& part : path.relative_path())
       if (!part.empty() && part != ".") at = left_.insert(at, part.string()) + 1;
@@ -84,7 +103,7 @@ class path_walk {
       errno = ELOOP;
       return false;
     }
-    if (!is_ours(status))
+    if (!is_ours(status) && !(may_be_hidden_root(status) && is_folder_closed()))
       throw error(fmt::format("{} is a link of user {}; name what it leads to instead", (place_ / next()).string(),
                               status.st_uid));
     std::array<char, PATH_MAX> target;
@@ -95,9 +114,15 @@ class path_walk {
     return true;
   }
 
+  /// Whether nobody but the folder's owner can put a link there.
+  bool is_folder_closed() const {
+    struct stat status{};
+    return ::fstat(folder_.number(), &status) == 0 && !others_may_write(status);
+  }
+
   void judge(const struct stat& status) const {
     if (trust_ != path_trust::folders) return;
-    if (!is_ours(status))
+    if (!is_ours(status) && !may_be_hidden_root(status))
       throw error(fmt::format("{} belongs to user {}, neither to you nor to root", place_.string(), status.st_uid));
     if (others_may_write(status) && (is_done() || (status.st_mode & S_ISVTX) == 0))
       throw error(fmt::format("others may write to {}, whose mode is {:o}", place_.string(), status.st_mode & 07777));
@@ -107,12 +132,22 @@ class path_walk {
   descriptor folder_;
   fs::path place_;  // of that folder
   std::deque<std::string> left_;
+  bool means_folder_ = false;  // the path ends in a slash or a dot
   int links_ = 0;
 };
 
 }  // namespace
 
 bool is_ours(const struct stat& status) { return status.st_uid == 0 || status.st_uid == ::geteuid(); }
+
+bool hides_root(const std::string& map, uid_t overflow_user) {
+  std::istringstream lines(map);
+  bool is_known = false;
+  for (std::uint64_t first = 0, outside = 0, count = 0; lines >> first >> outside >> count; is_known = true)
+    for (const std::uint64_t user : {std::uint64_t{0}, std::uint64_t{overflow_user}})
+      if (user >= first && user - first < count) return false;
+  return is_known;
+}
 
 bool others_may_write(const struct stat& status) { return (status.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
 
@@ -124,12 +159,14 @@ descriptor open_folder(const fs::path& folder, path_trust trust, bool makes) {
 }
 
 path_end find_end(const fs::path& file) {
-  std::string problem = std::generic_category().message(file.empty() ? ENOENT : EISDIR);
+  std::string problem = file.empty() ? std::generic_category().message(ENOENT)
+                                     : std::generic_category().message(EISDIR) + "; name a file in it";
   try {
     path_walk walk(file, path_trust::links);
     while (!walk.is_done()) {
       const bool is_proc = walk.is_in_proc();
       if (walk.is_last() && (is_proc || !walk.next_is_link())) {
+        if (walk.means_folder()) break;
         std::string name = walk.next();
         return {walk.take(), std::move(name), is_proc};
       }

@@ -11,7 +11,8 @@
 
 namespace syclamp {
 
-/// What a path may lead through.
+/// What a path may lead through. Where a user namespace hides root, the overflow user counts as root, for links only in
+/// folders that nobody but their owner can write to.
 enum class path_trust {
   links,    ///< links must belong to the user or to root: another user's link could lead to a file of the user
   folders,  ///< also, nobody but the user and root may be able to put another file in the path's place
@@ -19,6 +20,11 @@ enum class path_trust {
 
 /// Whether a file or a folder belongs to the user or to root.
 bool is_ours(const struct stat& status);
+
+/// Whether a user namespace shows the files of root as those of the overflow user, to whom the kernel ascribes the
+/// files of all users that the namespace does not map.
+/// \param map  the text of /proc/self/uid_map
+bool hides_root(const std::string& map, uid_t overflow_user);
 
 /// Whether its group or everybody may write to it.
 bool others_may_write(const struct stat& status);
@@ -38,7 +44,8 @@ struct path_end {
 };
 
 /// Follows the links of a path, those of the user and of root.
-/// \throws error that names the file and what is wrong: a folder is missing, a link belongs to somebody else
+/// \throws error that names the file and what is wrong: a folder is missing, a link belongs to somebody else, or the
+/// path ends as that of a folder does
 path_end find_end(const std::filesystem::path& file);
 
 }  // namespace syclamp

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/temporary_file.hpp"
 
-#include <dirent.h>
 #include <sys/file.h>
 
 #include <array>
 #include <atomic>
-#include <memory>
 #include <random>
 #include <system_error>
-#include <vector>
 
 #include <fmt/format.h>
 
+#include "support/folder_entries.hpp"
 #include "syclamp/error.hpp"
 
 namespace syclamp {
@@ -38,19 +36,6 @@ bool is_name_of(int folder, const std::string& name, const struct stat& file) {
          named.st_ino == file.st_ino;
 }
 
-std::vector<std::string> leftover_names(int folder) {
-  std::vector<std::string> names;
-  const int copy = uninterrupted([&] { return ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  const auto close = [](DIR* stream) { ::closedir(stream); };
-  const std::unique_ptr<DIR, decltype(close)> stream(copy < 0 ? nullptr : ::fdopendir(copy), close);
-  if (!stream) return names;
-  const std::string prefix = temporary_prefix();
-  while (const dirent* entry = ::readdir(stream.get()))
-    if (const std::string_view name = entry->d_name; name.starts_with(prefix) && name.ends_with(temporary_suffix))
-      names.emplace_back(name);
-  return names;
-}
-
 }  // namespace
 
 void fail(const char* verb, const std::filesystem::path& file, std::string_view reason) {
@@ -71,7 +56,9 @@ bool write_all(int file, std::string_view content) {
 }
 
 void remove_leftovers(int folder) {
-  for (const std::string& name : leftover_names(folder)) {
+  const std::string prefix = temporary_prefix();
+  for (const std::string& name : entry_names(folder)) {
+    if (!name.starts_with(prefix) || !name.ends_with(temporary_suffix)) continue;
     const descriptor file = open_at(folder, name.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
     struct stat found{};
     if (!file.is_open() || ::fstat(file.number(), &found) != 0 || !S_ISREG(found.st_mode)) continue;

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* no_file = "it is not a file, but a folder, a device or a pipe";
+constexpr const char* no_file = "it is not a file, but a folder, a device, a socket or a pipe";
 
 /// Puts a new name on the disk. Some file systems cannot, and lose nothing but time.
 void sync_folder(int folder) {
@@ -50,6 +50,7 @@ std::optional<descriptor> own_descriptor(const path_end& end) {
 
 /// Whether something is written to as it is. All else is replaced, or refused.
 bool is_stream(const path_end& end, const struct stat& status) {
+  if (S_ISSOCK(status.st_mode)) return own_descriptor(end).has_value();  // a socket cannot be opened by a name
   return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) || (end.is_proc && S_ISREG(status.st_mode));
 }
 
@@ -80,8 +81,8 @@ struct file_replacement::state {
     exists = find_status(target, old);
     if (exists && (target.is_proc || !S_ISREG(old.st_mode))) fail("write", file, no_file);
     remove_leftovers(target.folder.number());
-    constexpr mode_t owner_writes = 0200;
-    fresh.emplace(target.folder.number(), file, exists ? (old.st_mode & anybody) | owner_writes : anybody);
+    constexpr mode_t owner = 0600;
+    fresh.emplace(target.folder.number(), file, exists ? (old.st_mode & anybody) | owner : anybody);
   }
 
   path_end target;
@@ -99,7 +100,9 @@ void file_replacement::write(const void* data, std::size_t bytes) {
 
 /// The content has to be on the disk before the name is. The lock is held until the temporary name is gone.
 void file_replacement::commit() {
-  if (state_->exists) state_->fresh->set_mode(state_->old.st_mode & 07777);
+  constexpr mode_t permissions = 0777;
+  // Another user's file must not decide who may write to a file of this user.
+  if (state_->exists && state_->old.st_uid == ::geteuid()) state_->fresh->set_mode(state_->old.st_mode & permissions);
   state_->fresh->sync();
   state_->fresh->rename_to(state_->target.name);
   sync_folder(state_->target.folder.number());

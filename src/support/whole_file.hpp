@@ -15,7 +15,8 @@ namespace syclamp {
 std::string read_whole_file(const std::filesystem::path& file, std::size_t longest);
 
 /// Puts a new file in the place of an old one, if there is one. At any moment, also when the machine loses power, the
-/// old or the new one is there, whole. Keeps the permissions of the old file.
+/// old or the new one is there, whole. Keeps the permissions of the old file if it belongs to the user. Another user's
+/// old file can only narrow what the umask allows.
 ///
 /// Links of the user and of root are followed: the file that they lead to is replaced. Links of other users are
 /// refused, wherever in the path they are: they could make the user replace a file of theirs.
@@ -23,10 +24,10 @@ std::string read_whole_file(const std::filesystem::path& file, std::size_t longe
 void replace_file(const std::filesystem::path& file, std::string_view content);
 
 /// The same for outputs of a program, which may also be a pipe, a terminal or another character device, or an open file
-/// of this process (/dev/stdout): those are written to as they are, from where they stand.
+/// or socket of this process (/dev/stdout): those are written to as they are, from where they stand.
 void write_output(const std::filesystem::path& file, std::string_view content);
 
-/// Before work whose result is to be written by one of these: whether that has a chance.
+/// Checks early, before long work, that the file can be written.
 /// \throws error that names the file and the reason
 void need_writable(const std::filesystem::path& file);
 

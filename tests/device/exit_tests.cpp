@@ -40,7 +40,7 @@ TEST_CASE("an exit handler that was registered after the first use can do everyt
   CHECK_THAT(text, ContainsSubstring("applied 2"));
   for (const char* what : {"step", "engine", "queue", "list", "scale", "wait", "preset", "end"})
     CHECK_THAT(text, ContainsSubstring(std::string(what) + ": done"));
-  CHECK_THAT(text, ContainsSubstring("inspect: refused, the process is ending, and kernels can no longer be compiled"));
+  CHECK_THAT(text, ContainsSubstring("inspect: refused, the process is ending and this thread can no longer compile"));
 }
 
 TEST_CASE("a thread that it starts can compile, too, and so can a handler that is the first to use the library") {

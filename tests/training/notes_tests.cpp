@@ -99,14 +99,14 @@ TEST_CASE("notes with numbers that no run has are refused by name and value") {
                                {"/looks", huge, "looks is 18446744073709551615"},
                                {"/losses/points/1/step", 3, "losses has step 3 after 1"},
                                {"/losses/points/0/step", 2, "losses has step 2 after 2"},
-                               {"/scales/points/1/scale", -inf, "a scale is -inf"},
-                               {"/held_out/points/0/accuracy", 1.5, "an accuracy is 1.5"},
+                               {"/scales/points/1/scale", -inf, "notes.scales[].scale is -inf"},
+                               {"/held_out/points/0/accuracy", 1.5, "notes.held_out[].accuracy is 1.5"},
                                {"/skipped/points/0", 0, "skipped has step 0"},
-                               {"/tensors/0/zeros", 9.0, "zeros of a tensor is 9"},
-                               {"/tensors/0/amax", nan, "amax of a tensor is nan"},
-                               {"/exponents/step", huge, "the step of the exponents is"},
-                               {"/exponents/lowest", -100'000, "the lowest exponent is -100000"},
-                               {"/exponents/counts", std::vector<int>(1000), "the number of exponents is 1000"}};
+                               {"/tensors/0/zeros", 9.0, "notes.tensors[].zeros is 9"},
+                               {"/tensors/0/amax", nan, "notes.tensors[].amax is nan"},
+                               {"/exponents/step", huge, "notes.exponents.step is"},
+                               {"/exponents/lowest", -100'000, "notes.exponents.lowest is -100000"},
+                               {"/exponents/counts", std::vector<int>(1000), "notes.exponents.counts.size is 1000"}};
   const json good = json::from_cbor(notes_of(somebody, half_a_run()));
   for (const wrong& one : all) {
     CAPTURE(one.where);

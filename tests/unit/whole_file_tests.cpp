@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -133,6 +134,35 @@ TEST_CASE("a file that is replaced in blocks is what was written, whatever happe
   CHECK(content_of(file) == "new");
   CHECK(fs::status(file).permissions() == fs::perms(0640));
   CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("a new file keeps the permissions of the user's old file, but no special bits") {
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "state";
+  std::ofstream(file) << "old";
+  REQUIRE(chmod(file.c_str(), 06664) == 0);
+  syclamp::replace_file(file, "new");
+  CHECK(fs::status(file).permissions() == fs::perms(0664));
+}
+
+TEST_CASE("another user's old file gives the new one no permissions") {
+  if (geteuid() != 0) SKIP("only root can make files of another user");
+  const temporary_folder folder;
+  const fs::path file = folder.path() / "state";
+  const auto mode_after = [&](mode_t before) {
+    std::ofstream(file) << "old";
+    REQUIRE(chown(file.c_str(), 12'345, 12'345) == 0);
+    REQUIRE(chmod(file.c_str(), before) == 0);
+    const mode_t mask = umask(022);
+    syclamp::replace_file(file, "new");
+    umask(mask);
+    const fs::perms after = fs::status(file).permissions();
+    fs::remove(file);
+    return after;
+  };
+  CHECK(mode_after(06777) == fs::perms(0644));
+  CHECK(mode_after(0640) == fs::perms(0640));
+  CHECK(mode_after(0) == fs::perms(0600));
 }
 
 TEST_CASE("a process that is killed at any call leaves the old or the new file, and its rest goes with the next one") {
@@ -299,6 +329,25 @@ TEST_CASE("pipes, devices and open files are written to as they are; folders are
   CHECK_THROWS_WITH(syclamp::need_writable(folder.path()), ContainsSubstring("Is a directory"));
   CHECK_THROWS_AS(syclamp::need_writable(""), syclamp::error);
   CHECK_THROWS_AS(syclamp::need_writable("/"), syclamp::error);
+}
+
+TEST_CASE("an open socket of this process is written to, a socket in a folder is refused") {
+  std::array<int, 2> ends{};
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
+  const fs::path number = "/proc/self/fd/" + std::to_string(ends[0]);
+  syclamp::need_writable(number);
+  syclamp::write_output(number, "sent");
+  std::array<char, 64> received{};
+  CHECK(recv(ends[1], received.data(), received.size(), MSG_DONTWAIT) == 4);
+  CHECK(std::string(received.data()) == "sent");
+  CHECK_THROWS_WITH(syclamp::replace_file(number, "x"), ContainsSubstring("it is not a file"));
+  for (const int end : ends) close(end);
+
+  const temporary_folder folder;
+  const fs::path named = folder.path() / "socket";
+  REQUIRE(mknod(named.c_str(), S_IFSOCK | 0600, 0) == 0);
+  CHECK_THROWS_WITH(syclamp::need_writable(named), ContainsSubstring("it is not a file"));
+  CHECK_THROWS_WITH(syclamp::write_output(named, "x"), ContainsSubstring("it is not a file"));
 }
 
 TEST_CASE("a file that is too long is refused before it costs memory") {

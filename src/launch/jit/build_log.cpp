@@ -16,9 +16,10 @@ namespace {
 /// of clang, and the kernels bring their own, but those of the C++ and C libraries are the machine's. They are told
 /// apart by the name: SYCL's headers and syclamp's end in .hpp or .def.
 std::optional<std::string> missing_library_header(const std::string& log) {
-  static const std::regex not_found("fatal error: '([^']+)' file not found");
+  // Never destroyed: exit handlers may compile, too.
+  static const std::regex& not_found = *new std::regex("fatal error: '([^']+)' file not found");
   for (std::sregex_iterator match(log.begin(), log.end(), not_found), end; match != end; ++match)
-    if (const std::string name = (*match)[1]; !name.ends_with(".hpp") && !name.ends_with(".def")) return name;
+    if (std::string name = (*match)[1]; !name.ends_with(".hpp") && !name.ends_with(".def")) return name;
   return std::nullopt;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/jit/kernel_cache.hpp"
 
-#include <dirent.h>
 #include <pwd.h>
 #include <sys/stat.h>
 
@@ -10,7 +9,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -20,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "checksum.hpp"
+#include "support/folder_entries.hpp"
 #include "support/path_walk.hpp"
 #include "support/temporary_file.hpp"
 #include "syclamp/error.hpp"
@@ -52,7 +51,7 @@ std::string environment(const char* name) {
 /// What concerns all kernels is said once, not for each of them.
 void warn_once(const std::string& text) {
   static std::mutex mutex;
-  static std::set<std::string> said;
+  static std::set<std::string>& said = *new std::set<std::string>;  // never destroyed: exit handlers may compile, too
   const std::lock_guard lock(mutex);
   if (said.insert(text).second) warn("{}", text);
 }
@@ -133,19 +132,15 @@ struct kept_file {
 
 std::vector<kept_file> files_in(int folder) {
   std::vector<kept_file> files;
-  const auto close = [](DIR* stream) { ::closedir(stream); };
-  const int copy = uninterrupted([&] { return ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  const std::unique_ptr<DIR, decltype(close)> stream(copy < 0 ? nullptr : ::fdopendir(copy), close);
-  if (!stream) return files;
-  while (const dirent* entry = ::readdir(stream.get())) {
+  for (const std::string& name : entry_names(folder)) {
     struct stat status{};
-    if (!std::string_view(entry->d_name).ends_with(suffix) ||
-        ::fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+    if (!name.ends_with(suffix) || ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode))
       continue;
     const auto later = [](const timespec& a, const timespec& b) {
       return std::tie(a.tv_sec, a.tv_nsec) < std::tie(b.tv_sec, b.tv_nsec) ? b : a;
     };
-    files.push_back({entry->d_name, static_cast<std::uint64_t>(status.st_size), later(status.st_atim, status.st_mtim)});
+    files.push_back({name, static_cast<std::uint64_t>(status.st_size), later(status.st_atim, status.st_mtim)});
   }
   return files;
 }
