@@ -64,6 +64,7 @@ template <unsigned GroupSize>
   using number = format<element_type::float32>;
   const auto* elements = piece.data<number>();
   bool has_inf = false;
+#pragma nounroll
   for (std::uint32_t i = item.id; i < piece.count(); i += GroupSize)
     has_inf = has_inf || (elements[i] & number::magnitude) == number::infinity;
   chunk_findings found = nothing_found();
@@ -82,12 +83,14 @@ inline std::int32_t needed_unit(const chunk_findings& found) {
 /// are left out. Next to squares above 2^128 theirs are negligible; where the sum is below 2^-100 all their elements
 /// are zero.
 /// \param scale  by which the elements are multiplied: not 1 if they were unscaled in place before
-template <unsigned MostLanes, unsigned GroupSize>
+template <unsigned MostLanes, unsigned GroupSize, bool Magnitudes>
 [[gnu::always_inline]] inline chunk_findings sums_in_unit(const work_item& item, const segment& piece,
                                                           std::int32_t unit, float scale) {
   // The fourth root of the unit: with one before and one after the scale, no product on the way leaves the range.
   const float root = unit > 0 ? 0x1p-50f : 0x1p50f;
-  constexpr unsigned lanes = MostLanes < 8 ? MostLanes : 8;  // long packs of FP64 take long to compile
+  // Short packs: on a GPU this rare path must not need more registers than the hot loop, and on a CPU long packs of
+  // FP64 take long to compile.
+  constexpr unsigned lanes = GroupSize > 1 ? 2 : MostLanes < 8 ? MostLanes : 8;
   using values = pack<float, lanes>;
   values squares = 0, lost = 0, magnitudes = 0;
   with_wide_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
@@ -96,12 +99,12 @@ template <unsigned MostLanes, unsigned GroupSize>
       const values x = elements.template load<lanes>(place) * root * scale * root, square = x * x;
       lost += rounding_loss(squares, square);
       squares += square;
-      magnitudes += __builtin_elementwise_abs(x) * root * root;
+      if constexpr (Magnitudes) magnitudes += __builtin_elementwise_abs(x) * root * root;
     });
   });
   chunk_findings found = nothing_found();
   found.sum_of_squares = sum_lanes<float, lanes>(squares + lost);
-  found.sum_of_magnitudes = sum_lanes<float, lanes>(magnitudes);
+  if constexpr (Magnitudes) found.sum_of_magnitudes = sum_lanes<float, lanes>(magnitudes);
   return found;
 }
 
@@ -229,7 +232,7 @@ struct chunk_walk {
         chunk_findings sums = nothing_found();
         for (segment piece(table, chunk); piece.exists(); piece.next()) {
           const float scale = effect.has_overwritten(piece) ? effect.scale() : 1.0f;
-          sums = merge(sums, sums_in_unit<MostLanes, GroupSize>(item, piece, unit, scale));
+          sums = merge(sums, sums_in_unit<MostLanes, GroupSize, false>(item, piece, unit, scale));
         }
         return sums;
       };
