@@ -34,8 +34,9 @@ struct inspect_pieces {
       report<GroupSize>(
           item, local.findings, findings[std::uint64_t{piece.chunk()} + piece.tensor()],
           [&]() __attribute__((always_inline)) { return census<GroupSize>(item, piece); },
-          [&](std::int32_t unit)
-              __attribute__((always_inline)) { return sums_in_unit<MostLanes, GroupSize, true>(item, piece, unit, 1.0f); });
+          [&](std::int32_t unit) __attribute__((always_inline)) {
+            return sums_in_unit<MostLanes, GroupSize, true>(item, piece, unit, 1.0f);
+          });
     }
   }
 };
