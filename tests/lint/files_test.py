@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The check of files must object to each of these, and to none of those that are right."""
-import pathlib
-import sys
-import tempfile
-
 from files import complaints
+from planted import check
 
 WRONG = {
     "training/a.cpp": "const json all = json::from_cbor(notes);",
@@ -29,12 +26,4 @@ RIGHT = {
     "tests/unit/a.cpp": "auto x = json::parse(ours);",
 }
 
-with tempfile.TemporaryDirectory() as name:
-    root = pathlib.Path(name)
-    for path, text in {**WRONG, **RIGHT}.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text + "\n")
-    found = {line.split(":")[0] for line in complaints(root)}
-missed, invented = WRONG.keys() - found, found - WRONG.keys()
-print(f"missed: {sorted(missed)}, invented: {sorted(invented)}")
-sys.exit(bool(missed or invented))
+check(complaints, WRONG, RIGHT)
