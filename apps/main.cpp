@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "apps/commands.hpp"
-#include "apps/interruption.hpp"
-#include "apps/standard_streams.hpp"
+#include "apps/commands/commands.hpp"
+#include "apps/support/interruption.hpp"
+#include "apps/support/standard_streams.hpp"
 #include "syclamp/syclamp.hpp"
 
 namespace {

@@ -11,7 +11,7 @@ option(SYCLAMP_PRECOMPILE "Precompile the headers of SYCL, fmt and Catch2" ${def
 
 # Large headers that few sources include, such as CLI11's, are left out: each use of a precompiled header costs time, too.
 
-# syclamp_precompile(NAME HEADERS… LINK LIBRARIES…)
+# syclamp_precompile(NAME [POSITION_INDEPENDENT] HEADERS… LINK LIBRARIES…)
 # From here on syclamp_target shares these precompiled headers among the targets of this folder and the folders below.
 macro(syclamp_precompile name)
   if(SYCLAMP_PRECOMPILE)
@@ -21,10 +21,11 @@ macro(syclamp_precompile name)
 endmacro()
 
 function(syclamp_add_precompiled name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg POSITION_INDEPENDENT "" "HEADERS;LINK")
   set(source "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp") # CMake precompiles headers only for a target that has a source
   file(CONFIGURE OUTPUT "${source}" CONTENT "// Empty: this target exists for its precompiled header.\n")
   add_library(${name} OBJECT EXCLUDE_FROM_ALL "${source}")
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ${arg_POSITION_INDEPENDENT})
   target_link_libraries(${name} PRIVATE ${arg_LINK})
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
   set(SYCLAMP_PRECOMPILED "") # this target shares with none

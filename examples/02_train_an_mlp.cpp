@@ -3,6 +3,7 @@
 // all samples, so the gradients of the output are tiny: in FP16 half of the weights' gradients end as zero. With the
 // scale none does, and the loss is that of FP32. (So small a problem bears the zeros: its loss is only some percent
 // worse without a scale. `syclamp train --task field --compare` is one that does not.)
+#include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
 #include <cmath>

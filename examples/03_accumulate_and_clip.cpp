@@ -4,6 +4,7 @@
 //
 // The model is a linear one in FP16, whose true weights are known. Two samples of the data are wrong: one is so large
 // that its gradients overflow, the other is not, but would carry the weights away if the step were not clipped.
+#include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 //
 // Twice a batch comes with a label that does not exist, so the probe's gradients are NaN. With a step for each
 // optimizer, only the probe's is skipped. With one step for both, it is both or none.
+#include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
 #include <cmath>

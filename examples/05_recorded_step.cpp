@@ -5,6 +5,7 @@
 //
 // It can be recorded because nothing in it waits: skipped steps, the scale, the learning rate and the number of applied
 // steps are all decided on the device. What changes from step to step changes in device memory.
+#include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
 #include <chrono>

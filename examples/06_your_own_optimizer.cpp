@@ -1,6 +1,7 @@
 // An optimizer that the library does not have: signum, m = β·m + (1 - β)·g, w = w - lr · sign(m). A class of your own
 // derives from syclamp::optimizer and has one kernel, which asks the verdict before it writes anything. Everything else
 // (finding overflow, unscaling, clipping, skipping, moving the scale, the ledger) comes with the scaler.
+#include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
 #include <algorithm>

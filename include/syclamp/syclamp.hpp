@@ -3,7 +3,6 @@
 /// The whole public interface of syclamp.
 #pragma once
 
-#include <syclamp/activation.hpp>
 #include <syclamp/array_view.hpp>
 #include <syclamp/cast.hpp>
 #include <syclamp/checkpoint.hpp>
@@ -12,20 +11,16 @@
 #include <syclamp/engine.hpp>
 #include <syclamp/error.hpp>
 #include <syclamp/exponent_histogram.hpp>
-#include <syclamp/gemm.hpp>
 #include <syclamp/gradients.hpp>
 #include <syclamp/hyper_parameters.hpp>
 #include <syclamp/inspection.hpp>
 #include <syclamp/inspector.hpp>
-#include <syclamp/layers.hpp>
 #include <syclamp/ledger.hpp>
 #include <syclamp/log.hpp>
 #include <syclamp/loss_scaler.hpp>
-#include <syclamp/matrix_view.hpp>
 #include <syclamp/optimizer.hpp>
 #include <syclamp/optimizers.hpp>
 #include <syclamp/policy_names.hpp>
-#include <syclamp/precision_policy.hpp>
 #include <syclamp/presets.hpp>
 #include <syclamp/quantization.hpp>
 #include <syclamp/recorded_step.hpp>

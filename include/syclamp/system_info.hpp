@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <syclamp/engine.hpp>
-#include <syclamp/gemm.hpp>
 
 namespace syclamp {
 
@@ -37,20 +36,20 @@ struct arithmetic_report {
 };
 
 struct device_report {
-  std::string name;
-  std::string vendor;
-  std::string driver;
-  std::string platform;  ///< the runtime behind SYCL, for example `Intel(R) OpenCL`
-  std::string kind;      ///< cpu, gpu or accelerator
-  std::string profile;   ///< tuning profile that an engine on it uses
+  sycl::device device;
+  std::string name = {};
+  std::string vendor = {};
+  std::string driver = {};
+  std::string platform = {};  ///< the runtime behind SYCL, for example `Intel(R) OpenCL`
+  std::string kind = {};      ///< cpu, gpu or accelerator
+  std::string profile = {};   ///< tuning profile that an engine on it uses
   std::uint32_t compute_units = 0;
   std::uint64_t memory_bytes = 0;
   bool has_fp64 = false;  ///< never needed
   bool has_fp16 = false;
   bool usable = false;  ///< false if kernels cannot be built for it; `problem` says why
-  std::string problem;
-  arithmetic_report arithmetic;
-  std::vector<gemm_path_report> gemm_paths;  ///< ways to multiply matrices on it, the preferred one first
+  std::string problem = {};
+  arithmetic_report arithmetic = {};
 };
 
 struct system_report {

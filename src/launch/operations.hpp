@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "launch/operation.hpp"
-#include "sycl_kernels/layout.hpp"
-#include "sycl_kernels/optimizer_layout.hpp"
-#include "sycl_kernels/scaler_layout.hpp"
+#include "sycl_kernels/shared/layout.hpp"
+#include "sycl_kernels/shared/optimizer_layout.hpp"
+#include "sycl_kernels/shared/scaler_layout.hpp"
 
 namespace syclamp::launch {
 
@@ -23,95 +23,96 @@ using scalar = const float*;  ///< in device memory
 using namespace parameters;
 
 inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*> inspect_chunks{
-    "inspect_chunks", "inspect", &profile::inspect};
+    "inspect_chunks", "tensors/inspect", &profile::inspect};
 
 inline constexpr operation<const kernels::chunk_findings*, starts, tensors, scalar, inspection*, std::uint32_t*>
-    inspect_total{"inspect_total", "inspect", &profile::inspect};
+    inspect_total{"inspect_total", "tensors/inspect", &profile::inspect};
 
 inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*, addresses, scalar>
-    unscale_chunks{"unscale_chunks", "unscale", &profile::inspect};
+    unscale_chunks{"unscale_chunks", "tensors/unscale", &profile::inspect};
 
 inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*> inspect_pieces{
-    "inspect_pieces", "inspect_tensors", &profile::inspect};
+    "inspect_pieces", "tensors/inspect_tensors", &profile::inspect};
 
 inline constexpr operation<const kernels::chunk_findings*, addresses, starts, kinds, tensors, scalar, std::uint32_t,
                            inspection*>
-    inspect_tensors{"inspect_tensors", "inspect_tensors", &profile::inspect};
+    inspect_tensors{"inspect_tensors", "tensors/inspect_tensors", &profile::inspect};
 
 inline constexpr operation<const inspection*, tensors, const std::uint32_t*, const std::uint32_t*, std::uint32_t,
                            scalar, std::uint32_t, inspection*, inspection*, std::uint32_t*>
-    inspect_groups{"inspect_groups", "inspect_tensors", &profile::inspect};
+    inspect_groups{"inspect_groups", "tensors/inspect_tensors", &profile::inspect};
 
 inline constexpr operation<addresses, starts, kinds, tensors, exponent_histogram*> count_exponents{
-    "count_exponents", "exponents", &profile::convert};
+    "count_exponents", "tensors/exponents", &profile::convert};
 
 inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, kernels::factor_kind,
                            kernels::factor_per, std::uint32_t, bool, const std::uint32_t*, std::uint32_t>
-    convert_list{"convert_list", "convert", &profile::convert};
+    convert_list{"convert_list", "tensors/convert", &profile::convert};
 
 inline constexpr operation<addresses, starts, kinds, tensors, const std::uint32_t*, std::uint32_t, std::uint32_t>
-    clear_list{"clear_list", "convert", &profile::convert};
+    clear_list{"clear_list", "tensors/convert", &profile::convert};
 
 inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, kernels::factor_kind,
                            bool, bool, std::uint64_t, const std::uint64_t*, std::uint64_t*>
-    cast_list{"cast_list", "cast", &profile::convert};
+    cast_list{"cast_list", "tensors/cast", &profile::convert};
 
 inline constexpr operation<const inspection*, std::uint32_t, norm_kind, scalar, clip_result*> clip_coefficients{
-    "clip_coefficients", "clip", &profile::convert};
+    "clip_coefficients", "tensors/clip", &profile::convert};
 
-inline constexpr operation<addresses, starts, kinds, tensors, scalar> clamp_list{"clamp_list", "clip",
+inline constexpr operation<addresses, starts, kinds, tensors, scalar> clamp_list{"clamp_list", "tensors/clip",
                                                                                  &profile::convert};
 
 inline constexpr operation<const inspection*, tensors, const float*, bool, std::uint32_t, float*, std::uint32_t*,
                            float*>
-    update_scales{"update_scales", "quantize", &profile::convert};
+    update_scales{"update_scales", "tensors/quantize", &profile::convert};
 
 inline constexpr operation<addresses, kinds, addresses, kinds, starts, tensors, const float*, const float*>
-    fake_quantize{"fake_quantize", "quantize", &profile::convert};
+    fake_quantize{"fake_quantize", "tensors/quantize", &profile::convert};
 
 inline constexpr operation<addresses, kinds, addresses, kinds, addresses, kinds, starts, tensors, const float*,
                            const float*>
-    straight_through{"straight_through", "quantize", &profile::convert};
+    straight_through{"straight_through", "tensors/quantize", &profile::convert};
 
 inline constexpr operation<const kernels::chunk_findings*, starts, tensors, inspection*, kernels::scaler_memory*,
                            scale_state*, kernels::step_draft*, scalar, std::uint32_t, std::uint32_t, step_verdict*>
-    inspect_and_judge{"inspect_and_judge", "scaler", &profile::inspect};
+    inspect_and_judge{"inspect_and_judge", "scaler/scaler", &profile::inspect};
 
 inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*, inspection*,
                            kernels::scaler_memory*, scale_state*, kernels::step_draft*, scalar, std::uint32_t,
                            std::uint32_t, step_verdict*>
-    inspect_step{"inspect_step", "inspect_step", &profile::inspect};
+    inspect_step{"inspect_step", "scaler/inspect_step", &profile::inspect};
 
 inline constexpr operation<const inspection*, const kernels::ballot*, kernels::scaler_memory*, scale_state*,
                            kernels::step_draft*, std::uint32_t, scalar, std::uint32_t, std::uint32_t, step_verdict*>
-    judge_gradients{"judge_gradients", "scaler", &profile::convert};
+    judge_gradients{"judge_gradients", "scaler/scaler", &profile::convert};
 
 inline constexpr operation<const inspection*, std::uint32_t, scalar, const step_verdict*, kernels::scaler_memory*>
-    report_jointly{"report_jointly", "scaler", &profile::convert};
+    report_jointly{"report_jointly", "scaler/scaler", &profile::convert};
 
 inline constexpr operation<kernels::scaler_memory*, const kernels::ballot*, kernels::step_draft*, std::uint32_t,
                            step_verdict*>
-    refuse_jointly{"refuse_jointly", "scaler", &profile::convert};
+    refuse_jointly{"refuse_jointly", "scaler/scaler", &profile::convert};
 
 inline constexpr operation<const inspection*, const kernels::scaler_memory*, std::uint32_t, scalar, bool,
                            kernels::ballot*>
-    fill_ballots{"fill_ballots", "scaler", &profile::convert};
+    fill_ballots{"fill_ballots", "scaler/scaler", &profile::convert};
 
 inline constexpr operation<kernels::scaler_memory*, scale_state*, kernels::step_draft*, std::uint32_t, std::uint32_t,
                            float, kernels::ledger_slot*, std::uint32_t>
-    update_scale{"update_scale", "scaler", &profile::convert};
+    update_scale{"update_scale", "scaler/scaler", &profile::convert};
 
-inline constexpr operation<scale_state*, std::uint32_t> resume_scaling{"resume_scaling", "scaler", &profile::convert};
+inline constexpr operation<scale_state*, std::uint32_t> resume_scaling{"resume_scaling", "scaler/scaler",
+                                                                       &profile::convert};
 
 inline constexpr operation<scalar, float, std::uint32_t, kernels::running_value*, std::uint32_t*> guard_value{
-    "guard_value", "scaler", &profile::convert};
+    "guard_value", "scaler/scaler", &profile::convert};
 
 inline constexpr operation<scalar, std::uint32_t, std::uint32_t, kernels::scaler_memory*, kernels::step_draft*,
                            std::uint32_t, step_verdict*>
-    check_limits{"check_limits", "scaler", &profile::convert};
+    check_limits{"check_limits", "scaler/scaler", &profile::convert};
 
 inline constexpr operation<const kernels::parameter_group*, std::uint32_t, std::uint32_t*> check_rates{
-    "check_rates", "check_rates", &profile::convert};
+    "check_rates", "optimizer/check_rates", &profile::convert};
 
 /// A step of an optimizer. Of what is in its family, all is compiled when one is needed.
 struct apply_operation
@@ -131,29 +132,29 @@ using norms_operation =
     operation<addresses, starts, kinds, tensors, const kernels::parameter_group*, const step_verdict*, std::uint32_t,
               const kernels::piece_norms*, kernels::tensor_norms*>;
 
-inline constexpr apply_operation sgd_step{"sgd_step", "optimizers/sgd", 0};
-inline constexpr apply_operation momentum_step{"momentum_step", "optimizers/sgd", 1};
-inline constexpr apply_operation adam_step{"adam_step", "optimizers/adam", 2};
-inline constexpr apply_operation amsgrad_step{"amsgrad_step", "optimizers/amsgrad", 3};
-inline constexpr apply_operation lion_step{"lion_step", "optimizers/lion", 1};
-inline constexpr apply_operation adadelta_step{"adadelta_step", "optimizers/adadelta", 2};
-inline constexpr apply_operation adagrad_step{"adagrad_step", "optimizers/adagrad", 1};
-inline constexpr apply_operation rmsprop_step{"rmsprop_step", "optimizers/rmsprop", 1};
-inline constexpr apply_operation rmsprop_momentum_step{"rmsprop_momentum_step", "optimizers/rmsprop", 2};
-inline constexpr apply_operation rmsprop_centered_step{"rmsprop_centered_step", "optimizers/rmsprop", 2};
-inline constexpr apply_operation rmsprop_centered_momentum_step{"rmsprop_centered_momentum_step", "optimizers/rmsprop",
-                                                                3};
+inline constexpr apply_operation sgd_step{"sgd_step", "optimizer/rules/sgd", 0};
+inline constexpr apply_operation momentum_step{"momentum_step", "optimizer/rules/sgd", 1};
+inline constexpr apply_operation adam_step{"adam_step", "optimizer/rules/adam", 2};
+inline constexpr apply_operation amsgrad_step{"amsgrad_step", "optimizer/rules/amsgrad", 3};
+inline constexpr apply_operation lion_step{"lion_step", "optimizer/rules/lion", 1};
+inline constexpr apply_operation adadelta_step{"adadelta_step", "optimizer/rules/adadelta", 2};
+inline constexpr apply_operation adagrad_step{"adagrad_step", "optimizer/rules/adagrad", 1};
+inline constexpr apply_operation rmsprop_step{"rmsprop_step", "optimizer/rules/rmsprop", 1};
+inline constexpr apply_operation rmsprop_momentum_step{"rmsprop_momentum_step", "optimizer/rules/rmsprop", 2};
+inline constexpr apply_operation rmsprop_centered_step{"rmsprop_centered_step", "optimizer/rules/rmsprop", 2};
+inline constexpr apply_operation rmsprop_centered_momentum_step{"rmsprop_centered_momentum_step",
+                                                                "optimizer/rules/rmsprop", 3};
 
-inline constexpr prepare_operation lamb_pieces{"lamb_pieces", "optimizers/lamb", &profile::apply};
-inline constexpr norms_operation lamb_norms{"lamb_norms", "optimizers/lamb", &profile::apply};
-inline constexpr apply_operation lamb_step{"lamb_step", "optimizers/lamb", 2};
+inline constexpr prepare_operation lamb_pieces{"lamb_pieces", "optimizer/rules/lamb", &profile::apply};
+inline constexpr norms_operation lamb_norms{"lamb_norms", "optimizer/rules/lamb", &profile::apply};
+inline constexpr apply_operation lamb_step{"lamb_step", "optimizer/rules/lamb", 2};
 
-inline constexpr prepare_operation novograd_pieces{"novograd_pieces", "optimizers/novograd", &profile::apply};
-inline constexpr norms_operation novograd_norms{"novograd_norms", "optimizers/novograd", &profile::apply};
-inline constexpr apply_operation novograd_step{"novograd_step", "optimizers/novograd", 1};
+inline constexpr prepare_operation novograd_pieces{"novograd_pieces", "optimizer/rules/novograd", &profile::apply};
+inline constexpr norms_operation novograd_norms{"novograd_norms", "optimizer/rules/novograd", &profile::apply};
+inline constexpr apply_operation novograd_step{"novograd_step", "optimizer/rules/novograd", 1};
 
 inline constexpr operation<const kernels::arithmetic_inputs*, kernels::arithmetic_answers*> self_test{
-    "self_test", "self_test", &profile::inspect};
+    "self_test", "engine/self_test", &profile::inspect};
 
 // A product of matrices: A, B and C with type, stride, distance in a batch and whether transposed; m, n, k; alpha,
 // beta; bias and its type; activation.
@@ -162,50 +163,51 @@ using product_operation =
               std::uint64_t, bool, void*, element_type, std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t,
               std::uint32_t, float, float, const void*, element_type, activation>;
 
-inline constexpr product_operation gemm_tiles{"gemm_tiles", "gemm", &profile::matrix};
+inline constexpr product_operation gemm_tiles{"gemm_tiles", "matrix/gemm", &profile::matrix};
 
 // For tests only, which ask for them by name.
-inline constexpr product_operation gemm_blocks_half{"gemm_blocks_half", "gemm_blocks", &profile::blocks, true};
-inline constexpr product_operation gemm_blocks_brain{"gemm_blocks_brain", "gemm_blocks", &profile::blocks, true};
+inline constexpr product_operation gemm_blocks_half{"gemm_blocks_half", "matrix/gemm_blocks", &profile::blocks, true};
+inline constexpr product_operation gemm_blocks_brain{"gemm_blocks_brain", "matrix/gemm_blocks", &profile::blocks, true};
 
-inline constexpr product_operation gemm_joint_half{"gemm_joint_half", "gemm_joint_half", &profile::blocks, true};
-inline constexpr product_operation gemm_joint_brain{"gemm_joint_brain", "gemm_joint_brain", &profile::blocks, true};
+inline constexpr product_operation gemm_joint_half{"gemm_joint_half", "matrix/gemm_joint_half", &profile::blocks, true};
+inline constexpr product_operation gemm_joint_brain{"gemm_joint_brain", "matrix/gemm_joint_brain", &profile::blocks,
+                                                    true};
 
 inline constexpr operation<const void*, element_type, std::uint64_t, void*, element_type, std::uint64_t, std::uint64_t,
                            std::uint32_t, const void*, element_type, activation>
-    activate_rows{"activate_rows", "activate", &profile::convert};
+    activate_rows{"activate_rows", "nn/activate", &profile::convert};
 
 inline constexpr operation<const void*, element_type, std::uint64_t, const void*, element_type, std::uint64_t, void*,
                            element_type, std::uint64_t, std::uint64_t, std::uint32_t, const void*, element_type,
                            activation>
-    activate_gradient{"activate_gradient", "activate", &profile::convert};
+    activate_gradient{"activate_gradient", "nn/activate", &profile::convert};
 
 inline constexpr operation<const void*, element_type, std::uint64_t, std::uint64_t, std::uint32_t, void*, element_type>
-    sum_rows{"sum_rows", "row_sums", &profile::convert};
+    sum_rows{"sum_rows", "nn/row_sums", &profile::convert};
 
 inline constexpr operation<const void*, element_type, std::uint64_t, const void*, element_type, const void*,
                            element_type, void*, element_type, std::uint64_t, std::uint32_t, float, float*, float*>
-    layer_norm_rows{"layer_norm_rows", "layer_norm", &profile::convert};
+    layer_norm_rows{"layer_norm_rows", "nn/layer_norm", &profile::convert};
 
 inline constexpr operation<const void*, element_type, std::uint64_t, const void*, element_type, const void*,
                            element_type, std::uint64_t, void*, element_type, std::uint64_t, std::uint32_t, const float*,
                            const float*>
-    layer_norm_gradient{"layer_norm_gradient", "layer_norm", &profile::convert};
+    layer_norm_gradient{"layer_norm_gradient", "nn/layer_norm", &profile::convert};
 
 inline constexpr operation<const void*, element_type, std::uint64_t, const void*, element_type, std::uint64_t,
                            std::uint64_t, std::uint32_t, const float*, const float*, void*, element_type, void*,
                            element_type>
-    layer_norm_sums{"layer_norm_sums", "layer_norm", &profile::convert};
+    layer_norm_sums{"layer_norm_sums", "nn/layer_norm", &profile::convert};
 
 inline constexpr operation<const void*, element_type, std::uint64_t, const std::uint32_t*, std::uint32_t, float, scalar,
                            float*, void*, element_type, std::uint64_t>
-    cross_entropy_rows{"cross_entropy_rows", "losses", &profile::convert};
+    cross_entropy_rows{"cross_entropy_rows", "nn/losses", &profile::convert};
 
 inline constexpr operation<const void*, element_type, std::uint64_t, const void*, element_type, std::uint64_t,
                            std::uint32_t, float, scalar, float*, void*, element_type, std::uint64_t>
-    squared_error_rows{"squared_error_rows", "losses", &profile::convert};
+    squared_error_rows{"squared_error_rows", "nn/losses", &profile::convert};
 
-inline constexpr operation<const float*, std::uint32_t, float, float*> mean_of_rows{"mean_of_rows", "losses",
+inline constexpr operation<const float*, std::uint32_t, float, float*> mean_of_rows{"mean_of_rows", "nn/losses",
                                                                                     &profile::convert};
 
 // clang-format off

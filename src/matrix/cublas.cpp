@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "device_facts.hpp"
+#include "engine/device_facts.hpp"
 #include "matrix/module.hpp"
 #include "matrix/native_command.hpp"
 

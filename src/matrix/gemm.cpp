@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks a product and finds the path that is to compute it.
-#include "syclamp/gemm.hpp"
+#include "syclamp/matrix/gemm.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "backends/profiles.hpp"
-#include "device_facts.hpp"
+#include "engine/device_facts.hpp"
 #include "matrix/tiles.hpp"
 
 namespace syclamp::matrix {

@@ -4,7 +4,7 @@
 
 #include <oneapi/mkl/blas.hpp>
 
-#include "device_facts.hpp"
+#include "engine/device_facts.hpp"
 #include "matrix/module.hpp"
 
 namespace syclamp::matrix {

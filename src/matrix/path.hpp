@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "syclamp/gemm.hpp"
+#include "syclamp/matrix/gemm.hpp"
 
 namespace syclamp::matrix {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of sycl_kernels/tile.hpp.
+// Launches the kernels of sycl_kernels/walk/tile.hpp.
 #pragma once
 
 #include <limits>

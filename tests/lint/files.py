@@ -6,11 +6,11 @@ import sys
 
 from sources import cpp_files
 
-FOLDERS = ("include", "src", "apps", "training")
+FOLDERS = ("include", "src", "apps")
 PARSER = pathlib.Path("src/support/json_reader.cpp")
 WRITERS = tuple(pathlib.Path("src/support", name)
                 for name in ("path_walk.cpp", "temporary_file.cpp", "whole_file.cpp"))
-STREAMS = pathlib.Path("apps/standard_streams.cpp")  # opens /dev/null
+STREAMS = pathlib.Path("apps/support/standard_streams.cpp")  # opens /dev/null
 
 RULES = (
     (r"(::|\.|->)\s*(sax_parse|from_(cbor|msgpack|ubjson|bson|bjdata))\b", (PARSER,), "read it by support/json_reader.hpp"),

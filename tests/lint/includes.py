@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that each folder includes only what the table of docs/architecture.md lets it include.
+"""Checks that each folder includes only what it may. Folders are the rules; docs/architecture.md explains them.
 
-An include is named by what it reaches: a folder of this project, `sycl`, `std` (any other <…> without a dot or of the C
-library), or `other` (a third party's). The longest prefix of RULES that fits a file decides.
+An include is named by what it reaches: the folder of this project that ALLOWED knows it by, `sycl`, `std` (any other <…>
+without a dot or of the C library), or `other` (a third party's). The longest prefix of ALLOWED that fits a file decides.
 """
 import os
 import pathlib
@@ -12,74 +12,76 @@ import sys
 from sources import cpp_files
 
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
+SUBJECTS = ("engine", "launch", "tensors", "scaler", "optimizer", "state", "matrix", "nn")
+# A subject of src/ includes itself and those to its left; modules are on the right, so the core includes none of them.
+BELOW = {f"src/{name}": {f"src/{left}" for left in SUBJECTS[: index + 1]} for index, name in enumerate(SUBJECTS)}
+HOST = {"std", "sycl", "include", "backends", "src/support", "sycl_kernels/shared", "other"}
+
+ALLOWED = {
+    "include": {"std", "sycl", "include"},
+    "include/syclamp/matrix": {"std", "sycl", "include", "include/syclamp/matrix"},
+    "include/syclamp/nn": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn"},
+    **{folder: HOST | below for folder, below in BELOW.items()},
+    "src/engine": HOST | {"src/engine", "src/launch"},  # an engine has its kernels, and kernels log and end as the engine does
+    "src/launch": HOST | {"src/engine", "src/launch", "include/syclamp/matrix"},
+    "src/launch/aot": HOST | {"src/launch", "src/launch/aot", "include/syclamp/matrix", "sycl_kernels"},
+    "src/matrix": HOST | BELOW["src/matrix"] | {"include/syclamp/matrix"},
+    "src/nn": HOST | BELOW["src/nn"] | {"include/syclamp/matrix", "include/syclamp/nn"},
+    "src/support": {"std", "include", "src/support", "other"},
+    "sycl_kernels": {"std", "sycl", "sycl_kernels", "sycl_kernels/shared", "record"},
+    "sycl_kernels/shared": {"std", "sycl_kernels/shared", "record"},
+    "backends": {"std", "backends"},
+    "apps": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn", "src/support", "apps", "apps/training",
+             "bench", "other"},
+    "apps/training": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn", "src/support", "apps/training",
+                      "other"},
+    "bench": {"std", "sycl", "include", "bench", "other"},
+    "examples": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn"},
+    "tests": HOST | {f"src/{name}" for name in SUBJECTS} | {"include/syclamp/matrix", "include/syclamp/nn", "apps/training", "tests",
+                                                         "tests/reference"},
+    "tests/reference": {"std", "tests/reference"},
+    "tools": {"std"},
+    "tools/kernel_source.cpp": {"std", "backends", "src/launch"},
+    "cmake": {"std", "sycl"},
+}
+# Records are public headers that the device compilers see: sycl_kernels/ includes them, and they include only each other.
+RECORD = {"std", "record"}
+STANDARD = re.compile(r"^[a-z_0-9]+$|^(std[a-z]+|dirent|dlfcn|fcntl|pwd|spawn|unistd|link)\.h$|^sys/")
 
 
 def included(path):
     return [(number, match[1]) for number, line in enumerate(path.read_text().splitlines(), 1) if (match := INCLUDE.match(line))]
 
 
-# Files of sycl_kernels/ that host code includes as well: the records that both sides see, and the rules of the scaler.
-SHARED = tuple(
-    pathlib.Path("sycl_kernels", name)
-    for name in ("layout.hpp", "log2.hpp", "optimizer_layout.hpp", "scale_number.hpp", "scale_rule.hpp", "scaler_layout.hpp")
-)
+def folder_of(path):
+    """The folder of ALLOWED that the file belongs to."""
+    return max((rule for rule in ALLOWED if f"{path}/".startswith(f"{rule}/")), key=len)
 
 
 def records(root):
-    """Public headers that the device compilers see as well; they may include the standard library and each other."""
-    files = [root / path for path in SHARED if (root / path).is_file()]
-    return {name for file in files for _, name in included(file) if name.startswith("syclamp/")}
+    shared = (root / "sycl_kernels/shared").glob("*.hpp")
+    return {pathlib.Path("include", name) for file in shared for _, name in included(file) if name.startswith("syclamp/")}
 
 
-RULES = {
-    "include/": {"std", "sycl", "include"},
-    "src/": {"std", "sycl", "include", "backends", "src", "support", "layout", "other"},
-    "src/launch/aot/": {"std", "sycl", "include", "backends", "src", "support", "layout", "other", "sycl_kernels"},
-    "src/support/": {"std", "include", "support", "other"},
-    "sycl_kernels/": {"std", "sycl", "sycl_kernels", "layout"},
-    **{str(path): {"std", "record", "layout"} for path in SHARED},
-    "backends/": {"std", "backends"},
-    "apps/": {"std", "sycl", "include", "support", "apps", "bench", "training", "other"},
-    "bench/": {"std", "sycl", "include", "bench", "other"},
-    "training/": {"std", "sycl", "include", "support", "training", "other"},
-    "examples/": {"std", "sycl", "include"},
-    "tests/reference/": {"std", "tests/reference"},
-    "tests/": {"std", "sycl", "include", "src", "support", "backends", "layout", "training", "tests", "tests/reference", "other"},
-    "tools/": {"std"},
-    "cmake/": {"std", "sycl"},
-}
-OURS = ("src", "sycl_kernels", "backends", "apps", "bench", "training", "tests")
-STANDARD = re.compile(r"^[a-z_0-9]+$|^(std[a-z]+|dirent|dlfcn|fcntl|pwd|spawn|unistd|link)\.h$|^sys/")
-
-
-def reach(root, path, name):
+def reach(root, path, name, seen_by_devices):
     """What `#include name` in the file `path` reaches; how it is quoted makes no difference."""
-    for candidate in (path.parent / name, pathlib.Path(name), pathlib.Path("src") / name):
+    for candidate in (path.parent / name, pathlib.Path(name), pathlib.Path("src") / name, pathlib.Path("include") / name):
         candidate = pathlib.Path(os.path.normpath(candidate))
-        if (root / candidate).is_file() and candidate.parts[0] in OURS:
-            if candidate in SHARED:
-                return "layout"
-            if candidate.parts[:2] == ("tests", "reference"):
-                return "tests/reference"
-            if candidate.parts[:2] == ("src", "support"):
-                return "support"
-            return candidate.parts[0]
-    if name.startswith("syclamp/"):
-        seen_by_devices = path.parts[0] == "sycl_kernels" or str(path).removeprefix("include/") in records(root)
-        return "record" if seen_by_devices and name in records(root) else "include"
+        if (root / candidate).is_file() and any(f"{candidate}/".startswith(f"{rule}/") for rule in ALLOWED):
+            by_device = path.parts[0] == "sycl_kernels" or path in seen_by_devices
+            return "record" if by_device and candidate in seen_by_devices else folder_of(candidate)
     if name.startswith("sycl/"):
         return "sycl"
     return "std" if STANDARD.match(name) else "other"
 
 
 def complaints(root=pathlib.Path()):
+    seen_by_devices = records(root)
     for path in cpp_files(root):
         path = path.relative_to(root)
-        allowed = RULES[max((rule for rule in RULES if str(path).startswith(rule)), key=len)]
-        if str(path).removeprefix("include/") in records(root):
-            allowed = {"std", "record"}
+        allowed = RECORD if path in seen_by_devices else ALLOWED[folder_of(path)]
         for number, name in included(root / path):
-            reached = reach(root, path, name)
+            reached = reach(root, path, name, seen_by_devices)
             if reached not in allowed:
                 yield f"{path}:{number}: may not include {name} ({reached}); allowed: {', '.join(sorted(allowed))}"
 

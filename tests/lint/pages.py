@@ -5,7 +5,7 @@ import re
 import sys
 
 PAGES = ("docs/scaling.md", "docs/checkpoints.md")
-SOURCES = ("tests/device/scaling_page_tests.cpp", "tests/device/state_page_tests.cpp")
+SOURCES = ("tests/device/scaler/scaling_page_tests.cpp", "tests/device/state/state_page_tests.cpp")
 
 
 def plain(text):

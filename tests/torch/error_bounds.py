@@ -4,7 +4,7 @@
 Gradients are given, they do not depend on the weights. So the error of every number obeys the same recursion as the number,
 plus what this step's roundings add: a few u = 2^-24 of the terms that are added up. The recursions below are the derivatives
 of the optimizers' formulas; the terms come from the run in FP64. The counts of roundings are those of the comment in
-tests/device/training.hpp. Second order terms are left out: errors are below 1e-4 of their numbers, so ONE_MORE covers them.
+tests/support/training.hpp. Second order terms are left out: errors are below 1e-4 of their numbers, so ONE_MORE covers them.
 """
 import torch
 

@@ -5,9 +5,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "tests/device/devices.hpp"
+#include "apps/training/model.hpp"
 #include "tests/reference/layers.hpp"
-#include "training/model.hpp"
+#include "tests/support/devices.hpp"
 
 using namespace syclamp;
 using reference::matrix;

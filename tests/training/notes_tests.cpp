@@ -7,8 +7,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
-#include "training/result_json.hpp"
-#include "training/run_notes.hpp"
+#include "apps/training/result_json.hpp"
+#include "apps/training/run_notes.hpp"
 
 using namespace syclamp;
 using namespace syclamp::training;

@@ -9,9 +9,9 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/temporary_folder.hpp"
-#include "training/random.hpp"
-#include "training/task.hpp"
+#include "apps/training/random.hpp"
+#include "apps/training/task.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace syclamp;
 using namespace syclamp::training;

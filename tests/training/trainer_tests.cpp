@@ -10,10 +10,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "checksum.hpp"
-#include "tests/temporary_folder.hpp"
-#include "training/result_json.hpp"
-#include "training/trainer.hpp"
+#include "apps/training/result_json.hpp"
+#include "apps/training/trainer.hpp"
+#include "support/checksum.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace syclamp;
 using namespace syclamp::training;
@@ -51,7 +51,7 @@ std::string sum_of(const std::string& bytes) {
   return bytes_of(sum.value());
 }
 
-/// A checkpoint with other notes, and with lengths and checksums that belong to them: src/checkpoint.cpp has the
+/// A checkpoint with other notes, and with lengths and checksums that belong to them: src/state/checkpoint.cpp has the
 /// format.
 template <typename Change>
 std::string forged(const std::string& file, Change change) {

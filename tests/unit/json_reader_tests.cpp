@@ -54,7 +54,7 @@ TEST_CASE("only objects of arrays are given away, not objects of objects") {
 }
 
 TEST_CASE("the head of a checkpoint of 50 000 tensors, each a group of its own, is within the limits") {
-  json group = json::object();  // as many values as a group has: see src/optimizer_record.cpp
+  json group = json::object();  // as many values as a group has: see src/state/optimizer_record.cpp
   for (int i = 0; i < 26; ++i) group[std::to_string(i)] = 1.5;
   json document = json::object();
   document["groups"] = json::array();

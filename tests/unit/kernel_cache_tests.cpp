@@ -14,7 +14,7 @@
 
 #include "launch/jit/kernel_cache.hpp"
 #include "syclamp/log.hpp"
-#include "tests/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using syclamp::launch::jit::kernel_cache;
 namespace fs = std::filesystem;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger is read while it is written: the writer's protocol (publish in sycl_kernels/scaler.hpp), store by store,
+// The ledger is read while it is written: the writer's protocol (publish in sycl_kernels/scaler/scaler.hpp), store by store,
 // against the reader, load by load.
 #include <atomic>
 #include <bit>
@@ -11,7 +11,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include "ledger_reader.hpp"
+#include "scaler/ledger_reader.hpp"
 
 using namespace syclamp;
 using kernels::ledger_slot;

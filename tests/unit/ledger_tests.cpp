@@ -11,9 +11,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "state_equality.hpp"
 #include "syclamp/error.hpp"
 #include "syclamp/ledger.hpp"
+#include "tests/support/state_equality.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using syclamp::ledger_entry;

@@ -3,8 +3,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "engine/warn.hpp"
 #include "syclamp/log.hpp"
-#include "warn.hpp"
 
 TEST_CASE("warnings go to the handler, and the previous handler comes back") {
   std::string heard;

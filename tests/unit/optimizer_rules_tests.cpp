@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "optimizer_rules.hpp"
+#include "optimizer/optimizer_rules.hpp"
 
 #include <cmath>
 #include <random>

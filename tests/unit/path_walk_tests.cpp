@@ -16,7 +16,7 @@
 #include "support/folder_entries.hpp"
 #include "support/whole_file.hpp"
 #include "syclamp/error.hpp"
-#include "tests/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;

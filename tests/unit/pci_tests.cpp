@@ -5,8 +5,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "pci.hpp"
-#include "tests/temporary_folder.hpp"
+#include "engine/pci.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace {
 

@@ -10,11 +10,11 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
-#include "scale_numbers.hpp"
-#include "state_equality.hpp"
+#include "scaler/scale_numbers.hpp"
 #include "syclamp/error.hpp"
 #include "syclamp/presets.hpp"
 #include "syclamp/simulation.hpp"
+#include "tests/support/state_equality.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;

@@ -5,6 +5,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "syclamp/nn/nn.hpp"
 #include "syclamp/syclamp.hpp"
 
 using namespace syclamp;

@@ -9,7 +9,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
-#include "tests/preset_traces.hpp"
+#include "tests/support/preset_traces.hpp"
 
 using namespace syclamp;
 

@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "backends/profiles.hpp"
-#include "device_facts.hpp"
+#include "engine/device_facts.hpp"
 #include "syclamp/syclamp.hpp"
 
 using namespace syclamp;

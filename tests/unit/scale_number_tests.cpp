@@ -5,8 +5,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "scale_numbers.hpp"
-#include "sycl_kernels/log2.hpp"
+#include "scaler/scale_numbers.hpp"
+#include "sycl_kernels/shared/log2.hpp"
 
 using namespace syclamp;
 

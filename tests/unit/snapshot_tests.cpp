@@ -20,15 +20,15 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
-#include "checksum.hpp"
-#include "scale_numbers.hpp"
-#include "state_equality.hpp"
+#include "scaler/scale_numbers.hpp"
+#include "support/checksum.hpp"
 #include "syclamp/error.hpp"
 #include "syclamp/presets.hpp"
 #include "syclamp/scaler_snapshot.hpp"
 #include "syclamp/simulation.hpp"
-#include "tests/memory_file.hpp"
-#include "tests/temporary_folder.hpp"
+#include "tests/support/memory_file.hpp"
+#include "tests/support/state_equality.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::ordered_json;

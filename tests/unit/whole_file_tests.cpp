@@ -23,10 +23,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "checksum.hpp"
+#include "support/checksum.hpp"
 #include "syclamp/error.hpp"
-#include "tests/kill_points.hpp"
-#include "tests/temporary_folder.hpp"
+#include "tests/support/kill_points.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;

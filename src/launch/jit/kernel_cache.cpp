@@ -17,12 +17,12 @@
 
 #include <fmt/format.h>
 
-#include "checksum.hpp"
+#include "engine/warn.hpp"
+#include "support/checksum.hpp"
 #include "support/folder_entries.hpp"
 #include "support/path_walk.hpp"
 #include "support/temporary_file.hpp"
 #include "syclamp/error.hpp"
-#include "warn.hpp"
 
 namespace syclamp::launch::jit {
 namespace {

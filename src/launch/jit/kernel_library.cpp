@@ -8,13 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "engine/process_exit.hpp"
+#include "engine/warn.hpp"
 #include "launch/dpcpp_runtime.hpp"
 #include "launch/jit/compiler.hpp"
 #include "launch/jit/kernel_cache.hpp"
 #include "launch/jit/source.hpp"
 #include "launch/operations.hpp"
-#include "process_exit.hpp"
-#include "warn.hpp"
 
 namespace syclamp::launch {
 namespace jit {

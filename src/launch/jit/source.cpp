@@ -43,7 +43,7 @@ std::string symbol(const operation_base& op, const profile& tuning) {
 
 std::string family_source(std::string_view family, const profile& tuning) {
   std::string text(prologue);
-  text += fmt::format("#include \"{}{}.hpp\"\n", embedded_root, family);
+  text += fmt::format("#include \"{}sycl_kernels/{}.hpp\"\n", embedded_root, family);
   for (const operation_base* op : operations) {
     if (op->family != family) continue;
     std::vector<std::string> parameters, arguments;

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// syclamp bench: operations against native loops that move the same bytes, alternated in the same run.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/commands/commands.hpp"
+#include "apps/support/standard_streams.hpp"
+#include "bench/bench.hpp"
+#include "bench/costs.hpp"
+#include "bench/start_up.hpp"
+#include "support/whole_file.hpp"
+
+namespace syclamp::program {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct options {
+  int log2_size = 25;
+  std::uint64_t tensors = 1;
+  std::vector<std::string> ops;
+  std::string json_file, csv_file;
+  bool first_operation = false;
+};
+
+json context_of(const engine& on, const bench::start_up_times& start_up) {
+  const auto& device = on.queue().get_device();
+  const system_report system = describe_system();
+  return {{"version", system.version},
+          {"kernel_mode", system.kernel_mode},
+          {"compiler", system.compiler},
+          {"device", device.get_info<sycl::info::device::name>()},
+          {"driver", device.get_info<sycl::info::device::driver_version>()},
+          {"compute_units", device.get_info<sycl::info::device::max_compute_units>()},
+          {"profile", on.profile_name()},
+          {"start_up",
+           {{"cold_first_operation_seconds", start_up.cold_first_operation},
+            {"warm_first_operation_seconds", start_up.warm_first_operation},
+            {"warm_info_seconds", start_up.warm_info}}}};
+}
+
+json json_of(const bench::result& row) {
+  return {{"op", row.op},
+          {"grad_type", row.grad_type},
+          {"elements", row.elements},
+          {"tensors", row.tensors},
+          {"bytes_per_element", row.bytes_per_element},
+          {"seconds_median", row.seconds_median},
+          {"seconds_min", row.seconds_min},
+          {"gbps", row.gbps},
+          {"reference_gbps", row.reference_gbps},
+          {"ratio", row.ratio},
+          {"kernels", row.kernels},
+          {"checksum", row.checksum},
+          {"verified", row.verified}};
+}
+
+json json_of(const bench::cost_row& row, const bench::cost& found) {
+  return {{"name", row.name},
+          {"compares", row.compares},
+          {"seconds", found.seconds},
+          {"reference_seconds", found.reference_seconds},
+          {"ratio", found.seconds / found.reference_seconds},
+          {"verified", found.verified}};
+}
+
+std::string csv_of(const json& results) {
+  std::string text;
+  for (const auto& row : results) {
+    std::vector<std::string> names, values;
+    for (const auto& [name, value] : row.items()) {
+      names.push_back(name);
+      values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    if (text.empty()) text += fmt::format("{}\n", fmt::join(names, ","));
+    text += fmt::format("{}\n", fmt::join(values, ","));
+  }
+  return text;
+}
+
+/// OpenMP's threads spin between two native loops and would take the cores away from the operation that is measured
+/// next. Whether they do is settled when the process starts, so it starts itself anew.
+void let_openmp_threads_sleep() {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  setenv("OMP_WAIT_POLICY", "passive", 1);
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execv("/proc/self/exe", argv.data());
+}
+
+bool is_asked_for(const options& asked, std::string_view name) {
+  return asked.ops.empty() || std::ranges::find(asked.ops, name) != asked.ops.end();
+}
+
+json run_costs(const options& asked, const engine& on, const bench::settings& with, bool& all_verified) {
+  json costs = json::array();
+  for (const auto& row : bench::costs()) {
+    if (!is_asked_for(asked, row.name)) continue;
+    const auto found = row.measure(on, with);
+    if (!found) continue;
+    if (costs.empty()) fmt::print("\n{:<18} {:>12} {:>12} {:>6}\n", "cost", "us", "reference us", "ratio");
+    fmt::print("{:<18} {:>12.1f} {:>12.1f} {:>6.3f}{}\n", row.name, 1e6 * found->seconds,
+               1e6 * found->reference_seconds, found->seconds / found->reference_seconds,
+               found->verified ? "" : "  WRONG RESULT");
+    flush_output();
+    costs.push_back(json_of(row, *found));
+    all_verified &= found->verified;
+  }
+  return costs;
+}
+
+void run(const options& asked) {
+  if (asked.first_operation) return bench::first_operation();
+  for (const std::string& file : {asked.json_file, asked.csv_file})
+    if (!file.empty()) need_writable(file);
+  let_openmp_threads_sleep();
+  const auto start_up = bench::measure_start_up(std::filesystem::read_symlink("/proc/self/exe"));
+  const engine on;
+  const bench::settings with{.elements = std::uint64_t{1} << asked.log2_size, .tensors = asked.tensors};
+  fmt::print("{}, profile {}\n", on.queue().get_device().get_info<sycl::info::device::name>(), on.profile_name());
+  fmt::print("start-up: first operation {:.2f} s cold, {:.2f} s from the cache; info {:.2f} s\n\n",
+             start_up.cold_first_operation, start_up.warm_first_operation, start_up.warm_info);
+  fmt::print("{:<18} {:<9} {:>12} {:>8} {:>8} {:>8} {:>9} {:>6} {:>8}\n", "operation", "type", "elements", "tensors",
+             "B/elem", "GB/s", "reference", "ratio", "kernels");
+  json results = json::array();
+  bool all_verified = true;
+  for (const auto& [name, operation] : bench::operations()) {
+    if (!is_asked_for(asked, name)) continue;
+    for (const element_type type : gradient_types) {
+      const bench::result row = operation(on, type, with);
+      fmt::print("{:<18} {:<9} {:>12} {:>8} {:>8.2f} {:>8.2f} {:>9.2f} {:>6.3f} {:>8}{}\n", row.op, row.grad_type,
+                 row.elements, row.tensors, row.bytes_per_element, row.gbps, row.reference_gbps, row.ratio, row.kernels,
+                 row.verified ? "" : "  WRONG RESULT");
+      flush_output();
+      results.push_back(json_of(row));
+      all_verified &= row.verified;
+    }
+  }
+  const json costs = run_costs(asked, on, with, all_verified);
+  if (!asked.json_file.empty())
+    write_output(asked.json_file,
+                 json{{"context", context_of(on, start_up)}, {"results", results}, {"costs", costs}}.dump(2) + "\n");
+  if (!asked.csv_file.empty()) write_output(asked.csv_file, csv_of(results));
+  if (!all_verified) throw std::runtime_error("an operation gave a wrong result");
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand(
+      "bench", "Measures operations against native loops that move the same bytes, alternated in the same run.");
+  auto asked = std::make_shared<options>();
+  std::vector<std::string> names;
+  for (const auto& [name, operation] : bench::operations()) names.push_back(name);
+  std::string described;
+  for (const auto& row : bench::costs()) {
+    names.push_back(row.name);
+    described += fmt::format("\n  {:<18} {}", row.name, row.compares);
+  }
+  command->add_option("--log2-size", asked->log2_size, "Elements over all tensors, as a power of two")
+      ->check(CLI::Range(10, 34))
+      ->capture_default_str();
+  command->add_option("--tensors", asked->tensors, "How many tensors the elements are cut into")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  command->add_option("--op", asked->ops, "Operation to measure; may be repeated; default: all")
+      ->check(CLI::IsMember(names));
+  command->add_option("--json", asked->json_file, "Write the results to this file as JSON");
+  command->add_option("--csv", asked->csv_file, "Write the results to this file as CSV");
+  command->add_flag("--first-operation", asked->first_operation)->group("");  // what measure_start_up runs
+  command->footer(
+      "GB/s counts the bytes that an operation must move. The reference is a native loop (AVX2 and OpenMP on x86) "
+      "that\n"
+      "moves as many; ratio is the one over the other. The first figures tell how long a new process takes to start.\n"
+      "Costs are times over other times (in JSON: `costs`), FP16 gradients, medians:" +
+      described);
+  command->callback([asked] { run(*asked); });
+}
+
+}  // namespace syclamp::program

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// syclamp info: what this machine offers, and whether its arithmetic can be trusted.
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/commands/commands.hpp"
+#include "support/printable.hpp"
+#include "syclamp/matrix/matrix.hpp"
+#include "syclamp/syclamp.hpp"
+
+namespace syclamp::program {
+namespace {
+
+/// Ways to multiply matrices on the device, the preferred one first. None if no engine could be made for it.
+std::vector<gemm_path_report> gemm_paths_of(const device_report& device) {
+  if (device.profile.empty()) return {};
+  return gemm_paths(engine(sycl::queue{device.device, sycl::property::queue::in_order{}}));
+}
+
+nlohmann::ordered_json json_of(const device_report& device) {
+  nlohmann::ordered_json tests;
+  for (const auto& check : device.arithmetic.checks) tests[check.name] = check.passed;
+  nlohmann::ordered_json paths = nlohmann::ordered_json::array();
+  for (const auto& path : gemm_paths_of(device))
+    paths.push_back({{"name", path.name}, {"usable", path.usable}, {"note", path.note}});
+  return {{"name", device.name},
+          {"vendor", device.vendor},
+          {"driver", device.driver},
+          {"platform", device.platform},
+          {"kind", device.kind},
+          {"profile", device.profile},
+          {"compute_units", device.compute_units},
+          {"memory_bytes", device.memory_bytes},
+          {"fp64", device.has_fp64},
+          {"fp16", device.has_fp16},
+          {"usable", device.usable},
+          {"problem", device.problem},
+          {"self_test", tests},
+          {"gemm_paths", paths}};
+}
+
+void print_json(const system_report& report) {
+  nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+  for (const auto& device : report.devices) devices.push_back(json_of(device));
+  const nlohmann::ordered_json all = {
+      {"version", report.version},
+      {"kernel_mode", report.kernel_mode},
+      {"compiler", report.compiler},
+      {"cache", {{"folder", report.cache}, {"files", report.cache_files}, {"bytes", report.cache_bytes}}},
+      {"devices", devices},
+      {"advice", report.advice}};
+  fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+void print_text(const system_report& report) {
+  fmt::print("syclamp {}\n", report.version);
+  fmt::print("  kernels      {}, {}\n", report.kernel_mode, report.compiler);
+  if (report.cache.empty()) {
+    fmt::print("  cache        none\n");
+  } else {
+    fmt::print("  cache        {} ({} files, {:.1f} KiB)\n", printable(report.cache), report.cache_files,
+               static_cast<double>(report.cache_bytes) / 1024.0);
+  }
+  for (const auto& device : report.devices) {
+    fmt::print("\n{} ({}, {})\n", device.name, device.kind, device.platform);
+    fmt::print("  driver       {}\n", device.driver);
+    fmt::print("  units        {}, {:.1f} GiB of memory\n", device.compute_units,
+               static_cast<double>(device.memory_bytes) / (1u << 30));
+    fmt::print("  types        FP16 {}, FP64 {} (never needed)\n", device.has_fp16 ? "yes" : "no",
+               device.has_fp64 ? "yes" : "no");
+    if (!device.profile.empty()) {
+      fmt::print("  profile      {}\n", device.profile);
+      fmt::print("  arithmetic   {}\n", device.arithmetic.sound() ? "strict: every self-test passed" : "NOT STRICT");
+      for (const auto& check : device.arithmetic.checks)
+        if (!check.relied_upon || !check.passed) fmt::print("    {:<20} {}\n", check.name, check.passed ? "yes" : "NO");
+    }
+    const auto paths = gemm_paths_of(device);
+    for (const auto& path : paths)
+      fmt::print("  {:<12} {:<13}{}{}\n", &path == paths.data() ? "matrices" : "", path.name,
+                 path.usable ? "" : "no: ", path.note);
+    if (!device.problem.empty()) fmt::print("  NOT USABLE   {}\n", printable(device.problem));
+  }
+  for (const auto& line : report.advice) fmt::print("\nNote: {}.\n", line);
+}
+
+}  // namespace
+
+void add_info_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand(
+      "info", "Shows devices, drivers, tuning profiles and the kernel cache, and tests each device's arithmetic.");
+  auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "Print JSON instead of text");
+  command->footer(
+      "SYCLAMP_PROFILE=NAME forces a tuning profile, SYCLAMP_GEMM=NAME a way to multiply matrices;\n"
+      "ONEAPI_DEVICE_SELECTOR limits the devices that SYCL shows.\n"
+      "SYCLAMP_CACHE=off or SYCLAMP_CACHE_DIR=FOLDER say where compiled kernels are kept,\n"
+      "SYCLAMP_CACHE_SIZE=MIB how large that may be (1024; 0 is no limit).");
+  command->callback([as_json] {
+    const system_report report = describe_system();
+    *as_json ? print_json(report) : print_text(report);
+    if (std::ranges::none_of(report.devices, &device_report::usable)) {
+      const engine none;  // if there is no device it says what to install
+      throw no_device_error("no device can be used; the problems above say why");
+    }
+  });
+}
+
+}  // namespace syclamp::program

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/commands/preset_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "syclamp/policy_names.hpp"
+#include "syclamp/presets.hpp"
+
+namespace syclamp::program {
+namespace {
+
+double backoff_of(const scaling_policy& policy) {
+  return policy.backoff_by_growth ? 1.0 / policy.growth : policy.backoff;
+}
+
+/// A number as people write it: large and small powers of two as such.
+std::string short_number(double value) {
+  int exponent = 0;
+  const bool is_power = std::frexp(value, &exponent) == 0.5;
+  if (value == std::numeric_limits<float>::max()) return "FLT_MAX";
+  if (is_power && std::abs(exponent - 1) >= 10) return fmt::format("2^{}", exponent - 1);
+  return fmt::format("{}", value);
+}
+
+using row = std::vector<std::string>;
+
+row numbers_of(const std::string& name, const scaling_policy& policy) {
+  const bool counts = policy.grow == growth_kind::interval, is_statistical = policy.grow == growth_kind::log_max;
+  const std::string growth = counts           ? short_number(policy.growth)
+                             : is_statistical ? "log_max"
+                                              : fmt::format("{0}, later {0}^(1/interval)", short_number(policy.growth));
+  return {name,
+          short_number(policy.init),
+          growth,
+          is_statistical ? "" : short_number(backoff_of(policy)),
+          is_statistical ? "" : fmt::format("{}", policy.interval),
+          counts ? name_of(policy.test) : "",
+          short_number(policy.min),
+          short_number(policy.max),
+          name_of(policy.limits),
+          policy.hysteresis == 1 ? "" : fmt::format("{} {}", policy.hysteresis, name_of(policy.counting))};
+}
+
+/// Markdown that can be read in a terminal, too.
+std::string table_of(const std::vector<row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 3);
+  for (const row& one : rows)
+    for (std::size_t i = 0; i < one.size(); ++i) widths[i] = std::max(widths[i], one[i].size());
+  const auto line_of = [&](const row& cells, char fill) {
+    std::string line = "|";
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      line += fmt::format(" {}{} |", cells[i], std::string(widths[i] - cells[i].size(), fill));
+    return line + '\n';
+  };
+  std::string text = line_of(rows.front(), ' ') + line_of(row(widths.size()), '-');
+  for (std::size_t i = 1; i < rows.size(); ++i) text += line_of(rows[i], ' ');
+  return text;
+}
+
+}  // namespace
+
+nlohmann::ordered_json preset_list() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const preset_info& one : presets()) {
+    const scaling_policy policy = preset(one.name);
+    list.push_back({{"name", one.name},
+                    {"replays", one.peer},
+                    {"note", one.note},
+                    {"init", policy.init},
+                    {"growth", policy.growth},
+                    {"backoff", backoff_of(policy)},
+                    {"interval", policy.interval},
+                    {"min", policy.min},
+                    {"max", policy.max},
+                    {"hysteresis", policy.hysteresis},
+                    {"counting", name_of(policy.counting)},
+                    {"grow", name_of(policy.grow)},
+                    {"test", name_of(policy.test)},
+                    {"limits", name_of(policy.limits)},
+                    {"one_step_late", policy.one_step_late},
+                    {"nan_patience", policy.nan_patience}});
+  }
+  return list;
+}
+
+std::string preset_tables() {
+  std::vector<row> numbers{
+      {"preset", "init", "growth", "backoff", "interval", "test", "min", "max", "limits", "hysteresis"}};
+  std::vector<row> words{{"preset", "replays", "where the peer is broken, throws or leaves it open"}};
+  for (const preset_info& one : presets()) {
+    numbers.push_back(numbers_of(one.name, preset(one.name)));
+    words.push_back({one.name, one.peer, one.note});
+  }
+  return table_of(numbers) + '\n' + table_of(words);
+}
+
+}  // namespace syclamp::program

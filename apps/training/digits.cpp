@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The task `digits`. Its file comes from elsewhere: every line of it is checked.
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "apps/training/task.hpp"
+
+namespace syclamp::training {
+namespace {
+
+constexpr std::uint64_t pixels = 64, classes = 10, rows = 1797, held_out_rows = 360;
+constexpr unsigned brightest = 16;
+
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
+  throw error(
+      fmt::format("cannot use {}: {}; ./run setup makes it anew, and --data names another file", file.string(), why));
+}
+
+/// The whole file; what is not a file of digits may have no end.
+std::string text_of(const std::filesystem::path& file) {
+  constexpr std::size_t most_bytes = 1u << 20;  // four times what is expected
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) refuse(file, std::strerror(errno));
+  std::string text(most_bytes + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad() || std::filesystem::is_directory(file)) refuse(file, "it cannot be read");
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > most_bytes) refuse(file, fmt::format("it has more than {} bytes", most_bytes));
+  return text;
+}
+
+/// Numbers of a line, all of them in their range.
+void read_line(std::string_view line, std::uint64_t number, const std::filesystem::path& file, samples& into) {
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  for (std::uint64_t column = 0; column <= pixels; ++column) {
+    const unsigned most = column < pixels ? brightest : classes - 1;
+    unsigned value = 0;
+    const auto [after, problem] = std::from_chars(at, end, value);
+    const bool is_last = column == pixels;
+    if (problem != std::errc{} || value > most || (is_last ? after != end : after == end || *after != ','))
+      refuse(file, fmt::format("column {} of line {} is not a number from 0 to {}, or the line has not {} of them",
+                               column + 1, number, most, pixels + 1));
+    if (is_last) {
+      into.labels.push_back(value);
+    } else {
+      into.inputs.push_back(static_cast<float>(value) / (brightest / 2.0f) - 1.0f);
+    }
+    at = after + 1;
+  }
+  ++into.count;
+}
+
+}  // namespace
+
+task digits_task(const std::filesystem::path& file, std::uint64_t batch) {
+  task digits{.name = "digits",
+              .model = {.widths = {pixels, 512, 512, classes}},
+              .batch = 479,  // a third of what there is to learn from
+              .epochs = 40,
+              .optimizer = {.lr = 1e-3},
+              .schedule = {.kind = lr_schedule::shape::decay, .gamma = 0.5f, .warm_up = 3, .steps = 30}};
+  if (batch != 0) digits.batch = batch;
+  std::istringstream stream(text_of(file));
+  std::uint64_t number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    if (++number > rows) refuse(file, fmt::format("it has more than {} lines", rows));
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    read_line(line, number, file, number <= rows - held_out_rows ? digits.training : digits.held_out);
+  }
+  if (number != rows) refuse(file, fmt::format("it has {} lines instead of {}", number, rows));
+  if (digits.batch > digits.training.count)
+    throw invalid_argument(
+        fmt::format("train: a batch of {} is more than the {} samples", batch, digits.training.count));
+  return digits;
+}
+
+}  // namespace syclamp::training

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of gradients in their format: zeros, subnormals, exponents.
+#pragma once
+
+#include "apps/training/result.hpp"
+
+namespace syclamp::training {
+
+/// Looks at the gradients of the weights and of the output, as they are stored.
+class gradient_watch {
+ public:
+  gradient_watch(const engine& on, const tensor_list& weights, const array_view& output);
+
+  /// Adds what there is now to a result. Waits.
+  void look(std::uint64_t step, run_result& into) const;
+
+  /// \throws invalid_argument if a result is of other tensors
+  void need_same(const run_result& result) const;
+
+ private:
+  inspector inspector_;
+};
+
+}  // namespace syclamp::training

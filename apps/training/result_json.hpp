@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `syclamp train` has to tell other programs: a contract, see --help.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "apps/training/result.hpp"
+
+namespace syclamp::training {
+
+nlohmann::ordered_json json_of(const run_result& run);
+nlohmann::ordered_json json_of(const task_result& task);
+
+}  // namespace syclamp::training

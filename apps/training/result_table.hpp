@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `syclamp train` tells people.
+#pragma once
+
+#include <string>
+
+#include "apps/training/result.hpp"
+
+namespace syclamp::training {
+
+/// A line for each run.
+std::string table_of(const task_result& task);
+
+}  // namespace syclamp::training

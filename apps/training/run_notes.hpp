@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a checkpoint says of a run, besides weights and scale: which run it is, and what it has shown so far.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "apps/training/result.hpp"
+
+namespace syclamp::training {
+
+/// A run can only be continued as what it was.
+struct run_identity {
+  std::string task, precision, scaling;
+  std::uint64_t seed = 0, batch = 0;
+  double init = 1.0, growth = 1.0, backoff = 1.0, min = 1.0, max = 1.0;  ///< of the scale
+  std::uint32_t interval = 0, hysteresis = 0;
+};
+
+/// However long the run was, a checkpoint has room for them.
+std::string notes_of(const run_identity& who, const run_result& so_far);
+
+/// \throws invalid_argument if the notes are not whole, or of another run
+run_result read_notes(std::string_view notes, const run_identity& who);
+
+}  // namespace syclamp::training

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Products of matrices. Link to `syclamp::matrix`.
+#pragma once
+
+#include <syclamp/matrix/activation.hpp>
+#include <syclamp/matrix/gemm.hpp>
+#include <syclamp/matrix/matrix_view.hpp>

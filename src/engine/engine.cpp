@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syclamp/engine.hpp"
+
+#include <atomic>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/profiles.hpp"
+#include "engine/device_facts.hpp"
+#include "engine/process_exit.hpp"
+#include "engine/recording.hpp"
+#include "launch/kernel_library.hpp"
+#include "launch/operations.hpp"
+#include "syclamp/error.hpp"
+
+namespace syclamp {
+namespace {
+
+const profile& profile_named(std::string_view name, std::string_view asked_by) {
+  for (const profile& one : backends::profiles)
+    if (one.name == name) return one;
+  throw invalid_argument(fmt::format("{} asks for the profile \"{}\", which does not exist; choose one of {}", asked_by,
+                                     name, fmt::join(profile_names(), ", ")));
+}
+
+bool fits(const profile& one, const sycl::device& device) {
+  return largest_group(one) <= device.get_info<sycl::info::device::max_work_group_size>();
+}
+
+const profile& profile_for(const sycl::device& device, std::string_view asked) {
+  const auto forced = [&](std::string_view name, std::string_view asked_by) -> const profile& {
+    const profile& one = profile_named(name, asked_by);
+    if (!fits(one, device))
+      throw invalid_argument(
+          fmt::format("{} asks for the profile \"{}\", whose work-groups of {} are larger than {} takes", asked_by,
+                      name, largest_group(one), device.get_info<sycl::info::device::name>()));
+    return one;
+  };
+  if (!asked.empty()) return forced(asked, "the caller");
+  if (const char* name = std::getenv("SYCLAMP_PROFILE"); name != nullptr && *name != '\0')
+    return forced(name, "SYCLAMP_PROFILE");
+  const profile& best = backends::choose(facts_of(device));
+  return fits(best, device) ? best : backends::profiles.back();
+}
+
+sycl::queue checked(sycl::queue queue) {
+  if (!queue.is_in_order())
+    throw invalid_argument(
+        "the queue is not in-order, and syclamp orders its kernels by it; make it with "
+        "sycl::queue{device, sycl::property::queue::in_order{}}");
+  if (const std::string why = launch::obstacle(queue.get_device()); !why.empty())
+    throw no_device_error(
+        fmt::format("cannot use {}: {}", queue.get_device().get_info<sycl::info::device::name>(), why));
+  return queue;
+}
+
+/// GPUs before accelerators before CPUs, devices that cannot be used left out.
+sycl::queue best_queue() {
+  const auto rank = [](const sycl::device& device) { return device.is_gpu() ? 3 : device.is_cpu() ? 1 : 2; };
+  std::vector<sycl::device> usable;
+  std::string problems;
+  for (const sycl::device& device : sycl::device::get_devices())
+    if (const std::string problem = launch::obstacle(device); problem.empty())
+      usable.push_back(device);
+    else
+      problems += fmt::format(". {}: {}", device.get_info<sycl::info::device::name>(), problem);
+  if (usable.empty()) {
+    const std::string hint = launch::environment_hint();
+    throw no_device_error(fmt::format(
+        "no SYCL device that syclamp can use was found{}{}{}. For the CPU install the package intel-opencl-rt (./run "
+        "setup does it); for a GPU its driver and SYCL plugin",
+        problems, hint.empty() ? "" : ". ", hint));
+  }
+  const sycl::device* best = &usable.front();
+  for (const sycl::device& device : usable)
+    if (rank(device) > rank(*best)) best = &device;
+  return sycl::queue{*best, sycl::property::queue::in_order{}};
+}
+
+}  // namespace
+
+struct engine::state {
+  state(sycl::queue on, std::string_view profile_name)
+      : queue(checked(std::move(on))),
+        tuning(profile_for(queue.get_device(), profile_name)),
+        kernels(launch::make_kernel_library(queue, tuning)) {
+    watch_runtime();
+  }
+
+  sycl::queue queue;
+  const profile& tuning;
+  std::unique_ptr<launch::kernel_library> kernels;
+  std::atomic<std::uint64_t> waits = 0;
+};
+
+engine::engine() : engine((need_runtime(), best_queue())) {}
+
+engine::engine(sycl::queue queue, std::string_view profile)
+    : state_((need_runtime(), make_state<state>(std::move(queue), profile))) {}
+
+sycl::queue& engine::queue() const {
+  need_runtime();
+  return state_->queue;
+}
+std::string_view engine::profile_name() const { return state_->tuning.name; }
+std::uint64_t engine::kernels_submitted() const { return state_->kernels->submitted(); }
+launch::kernel_library& engine::kernels() const { return *state_->kernels; }
+
+void engine::compile_all() const {
+  for (const launch::operation_base* op : launch::operations)
+    if (!op->is_optional) state_->kernels->prepare(*op);
+}
+
+void engine::wait() const {
+  need_no_recording(queue());
+  state_->waits.fetch_add(1, std::memory_order_relaxed);
+  state_->queue.wait_and_throw();
+}
+
+std::uint64_t engine::waits() const { return state_->waits.load(std::memory_order_relaxed); }
+
+std::vector<std::string> profile_names() {
+  std::vector<std::string> names;
+  names.reserve(backends::profiles.size());
+  for (const profile& one : backends::profiles) names.emplace_back(one.name);
+  return names;
+}
+
+}  // namespace syclamp

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/process_exit.hpp"
+
+#include <cstdlib>
+#include <mutex>
+
+#include "syclamp/error.hpp"
+
+namespace syclamp {
+
+// Without destructors: they are read when everything else is gone.
+namespace exiting {
+constinit std::atomic<bool> is_runtime_gone = false;
+
+void refuse_runtime() {
+  throw misuse_error(
+      "the process is ending, and SYCL's drivers are gone; use syclamp before main() returns, or register the exit "
+      "handler after the first engine was made");
+}
+}  // namespace exiting
+
+namespace {
+
+constinit std::atomic<bool> is_compiler_gone = false;
+constinit std::once_flag runtime_is_watched, compiler_is_watched;
+constinit thread_local bool has_ended = false;
+
+struct end_of_thread {
+  ~end_of_thread() { has_ended = true; }
+};
+
+void watch_thread() {
+  static thread_local end_of_thread end;
+  static_cast<void>(end);
+}
+
+}  // namespace
+
+void watch_runtime() {
+  watch_thread();
+  std::call_once(runtime_is_watched, [] { std::atexit([] { exiting::is_runtime_gone = true; }); });
+}
+
+void watch_compiler() {
+  watch_thread();
+  std::call_once(compiler_is_watched, [] { std::atexit([] { is_compiler_gone = true; }); });
+}
+
+void need_compiler() {
+  need_runtime();
+  if (is_compiler_gone || has_ended)
+    throw misuse_error(
+        "the process is ending and this thread can no longer compile kernels; call engine::compile_all() before exit, "
+        "or compile in a new thread");
+}
+
+}  // namespace syclamp

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/recordable_state.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace syclamp {
+namespace {
+
+/// All that there are in the process: several engines may share a queue, and do not know of each other.
+struct registry {
+  std::mutex mutex;
+  std::uint64_t next = 0;
+  std::map<std::uint64_t, const recordable_state*> states;
+};
+
+registry& all() {
+  static registry& one = *new registry;  // never destroyed: scalers may live until the process ends
+  return one;
+}
+
+}  // namespace
+
+recordable_state::recordable_state(sycl::queue queue, std::function<std::function<void()>()> copy)
+    : queue_(std::move(queue)), copy_(std::move(copy)) {
+  const std::lock_guard lock(all().mutex);
+  number_ = all().next++;
+  all().states.emplace(number_, this);
+}
+
+recordable_state::~recordable_state() {
+  const std::lock_guard lock(all().mutex);
+  all().states.erase(number_);
+}
+
+remembered_states::remembered_states(const sycl::queue& queue) {
+  const std::lock_guard lock(all().mutex);
+  for (const auto& [number, one] : all().states)
+    if (one->queue_ == queue) restorers_.emplace(number, one->copy_());
+}
+
+void remembered_states::restore() const {
+  const std::lock_guard lock(all().mutex);
+  for (const auto& [number, restore] : restorers_)
+    if (all().states.contains(number)) restore();
+}
+
+}  // namespace syclamp

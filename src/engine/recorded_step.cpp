@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syclamp/recorded_step.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "engine/process_exit.hpp"
+#include "engine/recordable_state.hpp"
+#include "engine/recording.hpp"
+#include "syclamp/error.hpp"
+
+// Graphs are an extension of DPC++. This file and recording.hpp are the only ones that know of it.
+#if defined(SYCL_EXT_ONEAPI_GRAPH)
+namespace syclamp {
+namespace {
+
+namespace graphs = sycl::ext::oneapi::experimental;
+using finished_graph = graphs::command_graph<graphs::graph_state::executable>;
+
+bool has_graphs(const sycl::device& device) {
+  return device.has(sycl::aspect::ext_oneapi_graph) || device.has(sycl::aspect::ext_oneapi_limited_graph);
+}
+
+std::optional<finished_graph> record(sycl::queue queue, const std::function<void()>& calls) {
+  if (!has_graphs(queue.get_device())) return std::nullopt;
+  if (is_recording(queue))
+    throw misuse_error("recorded_step: the queue is being recorded already; make this before that, or after");
+  graphs::command_graph<graphs::graph_state::modifiable> graph(queue);
+  const remembered_states before(queue);
+  try {
+    graph.begin_recording(queue);
+    calls();
+    graph.end_recording(queue);
+    return graph.finalize();
+  } catch (...) {
+    if (is_recording(queue)) graph.end_recording(queue);
+    before.restore();
+    throw;
+  }
+}
+
+void replay(sycl::queue& queue, const finished_graph& graph) { queue.ext_oneapi_graph(graph); }
+
+}  // namespace
+}  // namespace syclamp
+#else
+namespace syclamp {
+namespace {
+
+struct finished_graph {};
+
+std::optional<finished_graph> record(const sycl::queue&, const std::function<void()>&) { return std::nullopt; }
+void replay(sycl::queue&, const finished_graph&) {}
+
+}  // namespace
+}  // namespace syclamp
+#endif
+
+namespace syclamp {
+
+struct recorded_step::state_type {
+  engine on;
+  std::function<void()> calls;
+  std::optional<finished_graph> graph;
+};
+
+recorded_step::recorded_step(const engine& on, std::function<void()> calls, recording how)
+    : state_(std::make_unique<state_type>(state_type{on, std::move(calls), std::nullopt})) {
+  if (!state_->calls) throw invalid_argument("recorded_step: there are no calls; give a function that submits a step");
+  if (how == recording::if_possible) state_->graph = record(on.queue(), state_->calls);
+}
+
+recorded_step::~recorded_step() {
+  if (is_runtime_gone()) leave_to_exit(state_);
+}
+recorded_step::recorded_step(recorded_step&&) noexcept = default;
+recorded_step& recorded_step::operator=(recorded_step&&) noexcept = default;
+
+void recorded_step::operator()() {
+  need_state();
+  if (state_->graph)
+    replay(state_->on.queue(), *state_->graph);
+  else
+    state_->calls();
+}
+
+bool recorded_step::is_recorded() const {
+  need_state();
+  return state_->graph.has_value();
+}
+
+void recorded_step::need_state() const {
+  if (!state_) throw misuse_error("recorded_step: this step was moved to another; use that one");
+}
+
+}  // namespace syclamp

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syclamp/system_info.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "backends/profiles.hpp"
+#include "engine/device_facts.hpp"
+#include "engine/pci.hpp"
+#include "launch/kernel_library.hpp"
+#include "syclamp/error.hpp"
+#include "syclamp/version.hpp"
+
+namespace syclamp {
+namespace {
+
+namespace fs = std::filesystem;
+namespace query = sycl::info::device;
+
+device_report describe(const sycl::device& device) {
+  device_report report{.device = device};
+  report.name = device.get_info<query::name>();
+  report.vendor = device.get_info<query::vendor>();
+  report.driver = device.get_info<query::driver_version>();
+  report.platform = device.get_platform().get_info<sycl::info::platform::name>();
+  report.kind = device.is_cpu() ? "cpu" : device.is_gpu() ? "gpu" : "accelerator";
+  report.compute_units = device.get_info<query::max_compute_units>();
+  report.memory_bytes = device.get_info<query::global_mem_size>();
+  report.has_fp64 = device.has(sycl::aspect::fp64);
+  report.has_fp16 = device.has(sycl::aspect::fp16);
+  report.problem = launch::obstacle(device);
+  if (!report.problem.empty()) return report;
+  try {
+    const engine on(sycl::queue{device, sycl::property::queue::in_order{}});
+    report.profile = on.profile_name();
+    report.arithmetic = test_arithmetic(on);
+    report.usable = report.arithmetic.sound();
+    if (!report.usable) report.problem = "its arithmetic is not strict: see the self-test";
+  } catch (const std::exception& failed) {
+    report.problem = failed.what();
+  }
+  return report;
+}
+
+/// GPUs on the bus that no SYCL device stands for.
+std::vector<std::string> advise(const std::vector<sycl::device>& devices) {
+  struct maker {
+    std::uint32_t vendor;
+    const char* text;
+  };
+  constexpr maker makers[] = {
+      {backends::nvidia_vendor,
+       "an NVIDIA GPU is on the bus, but no SYCL adapter for it is loaded. The wheels of ./run setup reach CPUs and "
+       "Intel GPUs only: install DPC++ with the CUDA plugin and use the preset aot-dpcpp, or AdaptiveCpp with its CUDA "
+       "backend and the preset aot-acpp"},
+      {backends::amd_vendor,
+       "an AMD GPU is on the bus, but no SYCL adapter for it is loaded. The wheels of ./run setup reach CPUs and Intel "
+       "GPUs only: install DPC++ with the HIP plugin and use the preset aot-dpcpp, or AdaptiveCpp with its HIP backend "
+       "and the preset aot-acpp"},
+      {backends::intel_vendor,
+       "an Intel GPU is on the bus, but no SYCL device stands for it: install its Level Zero driver (packages "
+       "libze1 and intel-level-zero-gpu or libze-intel-gpu1) and see that you may open /dev/dri/renderD*"},
+  };
+  const auto vendors = gpu_vendors_on_bus();
+  std::vector<std::string> advice;
+  for (const maker& one : makers) {
+    const bool on_bus = std::ranges::find(vendors, one.vendor) != vendors.end();
+    const bool in_sycl = std::ranges::any_of(devices, [&](const sycl::device& device) {
+      const auto facts = facts_of(device);
+      return facts.is_gpu && facts.vendor_id == one.vendor;
+    });
+    if (on_bus && !in_sycl) advice.emplace_back(one.text);
+  }
+  return advice;
+}
+
+}  // namespace
+
+system_report describe_system() {
+  system_report report;
+  report.version = version();
+  report.kernel_mode = launch::mode();
+  report.compiler = launch::compiler();
+  const auto devices = sycl::device::get_devices();
+  for (const sycl::device& device : devices) report.devices.push_back(describe(device));
+  report.advice = advise(devices);
+  report.cache = launch::cache_folder();
+  std::error_code failed;
+  if (!report.cache.empty())
+    for (const auto& file : fs::directory_iterator(report.cache, failed)) {
+      const auto size = file.file_size(failed);
+      if (failed || file.path().extension() != ".kernels") continue;
+      ++report.cache_files;
+      report.cache_bytes += size;
+    }
+  return report;
+}
+
+}  // namespace syclamp

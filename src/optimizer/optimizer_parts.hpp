@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of an optimizer, for those who save and load it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "optimizer/optimizer_rules.hpp"
+#include "syclamp/optimizers.hpp"
+
+namespace syclamp {
+
+/// Whether the forward pass reads a copy of the weights, which could be made again from them.
+inline bool has_copy(const kernels::parameter_slot& slot) {
+  return slot.model != 0 && slot.storage != kernels::weight_storage::split;
+}
+
+/// The bits of a weight in FP32 whose upper half is the model: as split_weights::load in sycl_kernels/optimizer/weights.hpp.
+inline std::uint32_t joined(std::uint16_t upper, std::uint16_t lower) {
+  return (static_cast<std::uint32_t>(upper) - (lower >> 15)) << 16 | lower;
+}
+
+/// Views; valid as long as the optimizer.
+struct optimizer_parts {
+  const engine& on;
+  const optimizer_rule& rule;
+  const storage_options& storage;
+  std::span<const parameter> parameters;
+  std::span<const kernels::parameter_slot> slots;  ///< one a parameter
+  std::vector<kernels::parameter_group>& host_groups;
+
+  // In device memory.
+  kernels::parameter_group* groups;
+  kernels::optimizer_memory* memory;
+  kernels::tensor_norms* of_tensors;  ///< null unless the step depends on norms
+
+  std::uint64_t count(std::size_t index) const { return parameters[index].gradient.count(); }
+};
+
+struct optimizer_access {
+  static optimizer_parts of(const fused_optimizer& one);
+};
+
+}  // namespace syclamp

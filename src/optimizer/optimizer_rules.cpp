@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimizer/optimizer_rules.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "syclamp/error.hpp"
+
+namespace syclamp {
+namespace {
+
+/// Whether the three numbers are of the same β: each lies between what the neighbours of the others say.
+bool is_one_rate(const decay_rate& one) {
+  constexpr double rounding = 0x1p-22;
+  constexpr float infinite = std::numeric_limits<float>::infinity();
+  const auto below = [](float x) { return static_cast<double>(std::nextafter(x, -infinite)); };
+  const auto above = [](float x) { return static_cast<double>(std::nextafter(x, infinite)); };
+  const auto log_or_least = [](double x) { return x > 0.0 ? std::log(x) : -HUGE_VAL; };
+  const auto log_of_rest = [](double x) { return x < 1.0 ? std::log1p(-x) : -HUGE_VAL; };
+  const double logarithm = static_cast<double>(one.logarithm),
+               slack = std::isfinite(logarithm) ? rounding * -logarithm : 0.0;
+  const double lowest = std::max(log_or_least(below(one.value)), log_of_rest(above(one.complement)));
+  const double highest = std::min(log_or_least(above(one.value)), log_of_rest(below(one.complement)));
+  return std::abs(static_cast<double>(one.value) + static_cast<double>(one.complement) - 1.0) <= rounding &&
+         logarithm >= lowest - slack && logarithm <= highest + slack;
+}
+
+/// Settings of one optimizer, by whose name errors are told.
+struct checker {
+  std::string_view optimizer;
+
+  float not_negative(const char* setting, double value) const {
+    if (!(value >= 0.0) || !std::isfinite(static_cast<float>(value)))
+      throw invalid_argument(
+          fmt::format("{}: {} is {}; give it a finite number that is not negative", optimizer, setting, value));
+    return static_cast<float>(value);
+  }
+
+  /// Rounded from double by itself, each of the three.
+  decay_rate rate(const char* setting, double value) const {
+    if (!(value >= 0.0 && value < 1.0))
+      throw invalid_argument(
+          fmt::format("{}: {} is {}; give it a number from 0 to below 1", optimizer, setting, value));
+    return {static_cast<float>(value), static_cast<float>(1.0 - value), static_cast<float>(std::log(value))};
+  }
+
+  /// Whether `rate` could have made it: just below 1, β itself is rounded to 1, but not what else there is of it.
+  void rate(const char* setting, const decay_rate& one) const {
+    const bool is_below_1 = one.complement > 0.0f && one.logarithm < 0.0f;
+    if (!(one.value >= 0.0f && one.value <= 1.0f && one.complement <= 1.0f && is_below_1))
+      throw invalid_argument(
+          fmt::format("{}: {} is {}, 1 - {} is {} and its logarithm {}; give it a number from 0 to below 1", optimizer,
+                      setting, one.value, setting, one.complement, one.logarithm));
+    if (!is_one_rate(one))
+      throw invalid_argument(
+          fmt::format("{}: {} is {}, but 1 - {} is {} and its logarithm {}, which belong to another number; make all "
+                      "three of the same one",
+                      optimizer, setting, one.value, setting, one.complement, one.logarithm));
+  }
+
+  void flag(const char* setting, std::uint32_t value) const {
+    if (value > 1) throw invalid_argument(fmt::format("{}: {} is {}; it must be 0 or 1", optimizer, setting, value));
+  }
+
+  void nesterov(bool wanted, double momentum, double dampening) const {
+    if (wanted && (momentum <= 0.0 || dampening != 0.0))
+      throw invalid_argument(
+          fmt::format("{}: nesterov needs a momentum and no dampening, but they are {} and {}; set "
+                      "momentum = 0.9 and dampening = 0, or leave nesterov out",
+                      optimizer, momentum, dampening));
+  }
+};
+
+/// What every optimizer has, and eps if it has one.
+template <typename Settings>
+hyper_parameters basics(const checker& is, const Settings& by) {
+  hyper_parameters hyper{.lr = is.not_negative("lr", by.lr),
+                         .weight_decay = is.not_negative("weight_decay", by.weight_decay),
+                         .maximize = by.maximize};
+  if constexpr (requires { by.eps; }) hyper.eps = is.not_negative("eps", by.eps);
+  return hyper;
+}
+
+optimizer_rule describe(const sgd& by) {
+  const checker is{"sgd"};
+  is.nesterov(by.nesterov, by.momentum, by.dampening);
+  hyper_parameters hyper = basics(is, by);
+  hyper.nesterov = by.nesterov;
+  hyper.beta1.value = is.not_negative("momentum", by.momentum);
+  hyper.beta1.complement = static_cast<float>(1.0 - static_cast<double>(is.not_negative("dampening", by.dampening)));
+  if (by.momentum == 0.0) return {"sgd", &launch::sgd_step, hyper};
+  return {"sgd", &launch::momentum_step, hyper};
+}
+
+template <typename Settings>
+hyper_parameters with_betas(const checker& is, const Settings& by) {
+  hyper_parameters hyper = basics(is, by);
+  hyper.beta1 = is.rate("betas[0]", by.betas[0]);
+  hyper.beta2 = is.rate("betas[1]", by.betas[1]);
+  return hyper;
+}
+
+/// Adam and AdamW differ in where the decay goes.
+template <typename Settings>
+optimizer_rule describe_adam(const char* name, const Settings& by, bool decoupled) {
+  const checker is{name};
+  hyper_parameters hyper = with_betas(is, by);
+  hyper.decoupled = decoupled;
+  if (by.amsgrad) return {name, &launch::amsgrad_step, hyper};
+  return {name, &launch::adam_step, hyper};
+}
+
+optimizer_rule describe(const adam& by) { return describe_adam("adam", by, false); }
+optimizer_rule describe(const adamw& by) { return describe_adam("adamw", by, true); }
+
+optimizer_rule describe(const lion& by) {
+  const checker is{"lion"};
+  hyper_parameters hyper = with_betas(is, by);
+  hyper.decoupled = 1;
+  return {"lion", &launch::lion_step, hyper};
+}
+
+optimizer_rule describe(const adagrad& by) {
+  const checker is{"adagrad"};
+  hyper_parameters hyper = basics(is, by);
+  hyper.lr_decay = is.not_negative("lr_decay", by.lr_decay);
+  return {"adagrad",
+          &launch::adagrad_step,
+          hyper,
+          {is.not_negative("initial_accumulator_value", by.initial_accumulator_value)}};
+}
+
+optimizer_rule describe(const rmsprop& by) {
+  const checker is{"rmsprop"};
+  hyper_parameters hyper = basics(is, by);
+  hyper.beta2 = is.rate("alpha", by.alpha);
+  hyper.momentum = is.not_negative("momentum", by.momentum);
+  const bool has_momentum = by.momentum > 0.0;
+  const launch::apply_operation* step =
+      by.centered ? (has_momentum ? &launch::rmsprop_centered_momentum_step : &launch::rmsprop_centered_step)
+                  : (has_momentum ? &launch::rmsprop_momentum_step : &launch::rmsprop_step);
+  return {"rmsprop", step, hyper};
+}
+
+optimizer_rule describe(const adadelta& by) {
+  const checker is{"adadelta"};
+  hyper_parameters hyper = basics(is, by);
+  hyper.beta2 = is.rate("rho", by.rho);
+  return {"adadelta", &launch::adadelta_step, hyper};
+}
+
+optimizer_rule describe(const lamb& by) {
+  const checker is{"lamb"};
+  return {"lamb", &launch::lamb_step, with_betas(is, by), {}, &launch::lamb_pieces, &launch::lamb_norms};
+}
+
+optimizer_rule describe(const novograd& by) {
+  const checker is{"novograd"};
+  return {"novograd", &launch::novograd_step, with_betas(is, by), {}, &launch::novograd_pieces, &launch::novograd_norms,
+          true};
+}
+
+/// The hyper-parameters that an optimizer has by default.
+template <std::size_t Index = 0>
+hyper_parameters defaults_of(std::string_view optimizer) {
+  if constexpr (Index < std::variant_size_v<optimizer_settings>) {
+    const optimizer_rule rule = describe(std::variant_alternative_t<Index, optimizer_settings>{});
+    return rule.name == optimizer ? rule.hyper : defaults_of<Index + 1>(optimizer);
+  } else {
+    throw invalid_argument(fmt::format("there is no optimizer {:?}", optimizer));
+  }
+}
+
+}  // namespace
+
+optimizer_rule rule_of(const optimizer_settings& settings) {
+  return std::visit([](const auto& one) { return describe(one); }, settings);
+}
+
+float checked_lr(std::string_view optimizer, double lr) { return checker{optimizer}.not_negative("lr", lr); }
+
+void check(std::string_view optimizer, const hyper_parameters& hyper) {
+  const checker is{optimizer};
+  const hyper_parameters usual = defaults_of(optimizer);
+  for (const auto& [setting, value] :
+       {std::pair{"lr", hyper.lr}, std::pair{"weight_decay", hyper.weight_decay}, std::pair{"eps", hyper.eps},
+        std::pair{"momentum", hyper.momentum}, std::pair{"lr_decay", hyper.lr_decay}})
+    is.not_negative(setting, static_cast<double>(value));
+  is.flag("maximize", hyper.maximize);
+  is.flag("decoupled", hyper.decoupled);
+  is.flag("nesterov", hyper.nesterov);
+  if (optimizer == "sgd") {  // whose momentum is no rate
+    const auto momentum = static_cast<double>(hyper.beta1.value);
+    const double dampening = 1.0 - static_cast<double>(hyper.beta1.complement);
+    is.not_negative("momentum", momentum);
+    is.not_negative("dampening", dampening);
+    // Not if it is only the momentum that lacks: on the device it may be 0 for a while, and a tiny one is 0 in FP32.
+    if (dampening != 0.0) is.nesterov(hyper.nesterov != 0, momentum, dampening);
+  }
+  // One that an optimizer has not is left as it is, without a logarithm.
+  if (usual.beta1.logarithm != 0.0f) is.rate("beta1", hyper.beta1);
+  if (usual.beta2.logarithm != 0.0f) is.rate("beta2", hyper.beta2);
+}
+
+void check(const lr_schedule& schedule) {
+  if (schedule.steps == 0)
+    throw invalid_argument("lr_schedule: steps is 0; give it the number of steps of the cosine, or between two decays");
+  const checker is{"lr_schedule"};
+  is.not_negative("gamma", static_cast<double>(schedule.gamma));
+  is.not_negative("lowest", static_cast<double>(schedule.lowest));
+}
+
+}  // namespace syclamp

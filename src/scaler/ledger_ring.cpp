@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaler/ledger_ring.hpp"
+
+#include <map>
+
+#include "scaler/ledger_reader.hpp"
+
+namespace syclamp {
+
+using kernels::ledger_slot;
+
+ledger_ring::ledger_ring(const engine& on, std::uint32_t steps, std::uint32_t scales) : steps_(steps), scales_(scales) {
+  sycl::queue& queue = on.queue();
+  if (queue.get_device().has(sycl::aspect::usm_atomic_host_allocations)) {
+    written_ = allocate_on_host<ledger_slot>(queue, capacity());
+  } else {
+    written_ = allocate_on_device<ledger_slot>(queue, capacity());
+    mirror_ = allocate_on_host<ledger_slot>(queue, capacity());
+  }
+  restore(on, {}, 0);
+}
+
+void ledger_ring::publish(const engine& on) const {
+  if (mirror_) on.queue().memcpy(mirror_.get(), written_.get(), capacity() * sizeof(ledger_slot));
+}
+
+std::vector<ledger_slot> ledger_ring::read(std::uint64_t after) const {
+  std::uint64_t newest = newest_.load(std::memory_order_relaxed);
+  auto found = ledger_reader<shared_memory>(visible(), steps_, scales_).read(after, newest);
+  std::uint64_t known = newest_.load(std::memory_order_relaxed);
+  while (known < newest && !newest_.compare_exchange_weak(known, newest, std::memory_order_relaxed)) {
+  }
+  return found;
+}
+
+void ledger_ring::restore(const engine& on, const std::vector<ledger_slot>& slots, std::uint64_t newest_step) const {
+  std::vector<ledger_slot> content(capacity(), ledger_slot{});
+  std::map<std::uint64_t, std::uint32_t> records;  // of each step
+  const auto step_of = [&](const ledger_slot& slot) { return (slot.number - 1) / scales_ + 1; };
+  for (const ledger_slot& slot : slots) ++records[step_of(slot)];
+  for (const ledger_slot& slot : slots) {
+    const std::uint64_t step = step_of(slot);
+    if (records[step] == scales_ && step + steps_ > newest_step) content[(slot.number - 1) % capacity()] = slot;
+  }
+  on.queue().memcpy(written_.get(), content.data(), content.size() * sizeof(ledger_slot));
+  publish(on);
+  on.wait();
+  newest_.store(newest_step, std::memory_order_relaxed);
+}
+
+ledger_slot slot_of(std::uint64_t number, const step_record& record) {
+  return {number, check_of(number, std::bit_cast<record_content>(record)), record};
+}
+
+}  // namespace syclamp

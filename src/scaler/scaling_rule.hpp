@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sycl_kernels/shared/scale_rule.hpp"
+#include "syclamp/scaling_policy.hpp"
+
+namespace syclamp {
+
+/// A valid policy as devices read it.
+kernels::scaling_rule rule_of(const scaling_policy& policy);
+
+}  // namespace syclamp

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syclamp/simulation.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "scaler/scaling_rule.hpp"
+#include "syclamp/error.hpp"
+
+namespace syclamp {
+
+simulated_result advance(scaler_snapshot& scaler, const simulated_step& step) {
+  const kernels::scaling_rule rule = rule_of(scaler.policy);
+  scale_state& state = scaler.scales.at(0);
+  simulated_result result;
+  result.scale_before = state.scale;
+  const step_outcome shown = kernels::judge(rule, state, {step.findings, true, false, false});
+  const kernels::decision said = kernels::advance(rule, state, shown, shown != step_outcome::applied, step.amax);
+  kernels::count(state, said.outcome);
+  kernels::asks_for_retry(rule, state, said.outcome);
+  result.scale_after = state.scale;
+  result.outcome = said.outcome;
+  result.status = said.status;
+  return result;
+}
+
+std::vector<simulated_step> read_trace(std::string_view letters) {
+  std::vector<simulated_step> steps;
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const char letter = letters[i];
+    if (std::isspace(static_cast<unsigned char>(letter)) != 0) continue;
+    if (letter != '.' && letter != 'i' && letter != 'n')
+      throw invalid_argument(fmt::format(
+          "the trace has '{}' at place {}; it is made of . for a clean step, i for Inf and n for NaN", letter, i + 1));
+    steps.push_back({letter == 'i' ? found_inf : letter == 'n' ? found_nan : found_nothing, 0.0f});
+  }
+  return steps;
+}
+
+namespace {
+
+constexpr std::uint32_t overflow_findings = found_inf | found_nan;
+
+/// What a recorded step would have shown with another scale.
+simulated_step rescaled(const step_record& recorded, float scale, double limit) {
+  if ((recorded.findings & overflow_findings) != 0)
+    return {scale >= recorded.scale ? recorded.findings & overflow_findings : found_nothing, 0.0f};
+  const double amax = static_cast<double>(recorded.amax) / recorded.scale * scale;
+  return {amax > limit ? found_inf : found_nothing, static_cast<float>(std::min(amax, limit))};
+}
+
+/// The largest power of two with which a step stays within the limit, as far as one can know: of one that overflowed,
+/// that it is below the scale at which it did.
+double safe_scale(const step_record& recorded, double limit) {
+  if ((recorded.findings & found_inf) != 0) return std::exp2(std::ceil(std::log2(recorded.scale)) - 1);
+  if ((recorded.findings & found_nan) != 0 || recorded.amax == 0) return HUGE_VAL;  // says nothing about scales
+  const double unscaled = static_cast<double>(recorded.amax) / recorded.scale;
+  return std::exp2(std::floor(std::log2(limit / unscaled)));
+}
+
+}  // namespace
+
+replay_report replay(const std::vector<ledger_entry>& ledger, const scaling_policy& policy) {
+  scaler_snapshot scaler = scaler_snapshot::fresh(policy);
+  replay_report report;
+  std::uint64_t elements = 0, zeros = 0, subnormals = 0;
+  double safe = HUGE_VAL;
+  for (const ledger_entry& entry : ledger) {
+    const step_record& recorded = entry.record;
+    if (recorded.outcome == step_outcome::nothing || recorded.scale_index != 0) continue;
+    ++report.steps;
+    elements += recorded.elements;
+    zeros += recorded.zeros;
+    subnormals += recorded.subnormals;
+    if (!recorded.was_applied() && recorded.outcome != step_outcome::accumulated) ++report.recorded_skips;
+    safe = std::min(safe, safe_scale(recorded, policy.limit));
+    const simulated_step step = rescaled(recorded, scaler.scales[0].scale, policy.limit);
+    report.results.push_back(advance(scaler, step));
+    if (report.results.back().outcome != step_outcome::applied) ++report.skips;
+  }
+  const auto share = [&](std::uint64_t count) {
+    return elements == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(elements);
+  };
+  report.zero_share = share(zeros);
+  report.subnormal_share = share(subnormals);
+  report.final_scale = scaler.scales[0].scale;
+  report.largest_safe_scale = static_cast<float>(std::min(safe, 0x1p127));
+  return report;
+}
+
+}  // namespace syclamp

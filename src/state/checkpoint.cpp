@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checkpoint: magic (8 bytes), version (4), length of the file (8), length of the head (8), the head in CBOR,
+// checksum of all that (8); the optimizers' weights and moments, raw (optimizer_state.hpp); checksum of all that (8).
+// Numbers have their lowest byte first. The head is
+//   {"format", "notes": bytes, "scaler": null or the bytes of a binary scaler_snapshot, "optimizers": [{…}, …]}
+#include "syclamp/checkpoint.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "state/codec/little_endian.hpp"
+#include "state/codec/state_codec.hpp"
+#include "state/optimizer_record.hpp"
+#include "state/optimizer_state.hpp"
+#include "scaler/snapshot_check.hpp"
+#include "support/checksum.hpp"
+#include "support/whole_file.hpp"
+#include "syclamp/error.hpp"
+#include "tensors/list_checks.hpp"
+
+namespace syclamp {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "weights in files have their lowest byte first");
+
+constexpr const char* format_name = "syclamp.checkpoint";
+constexpr std::string_view magic = "\x89sckpt\r\n";  // no text begins like this, and transfers as text damage it
+constexpr std::uint32_t newest_version = 2;
+constexpr std::size_t sum_bytes = sizeof(std::uint64_t);
+constexpr std::size_t front_bytes = magic.size() + sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t);
+
+/// Long enough for the longest ledger that a scaler may have, a million steps of about 500 bytes. All of it is there in
+/// the file that is read, and it costs no more than three times as much memory: what is not a string is limited by
+/// `most_values`.
+constexpr std::uint64_t longest_head = std::uint64_t{1} << 30;
+
+const std::string itself = "checkpoint: it";
+
+using state_codec::refuse;
+
+void check_parts(const checkpoint_parts& parts) {
+  std::set<const fused_optimizer*> seen;
+  for (const fused_optimizer* one : parts.optimizers) {
+    check_given("checkpoint", "an optimizer", one);
+    if (!seen.insert(one).second)
+      throw invalid_argument("checkpoint: an optimizer is given twice; each may be given once");
+  }
+}
+
+// --- Head ------------------------------------------------------------------------------------------------------------
+
+struct head {
+  std::string notes;
+  std::optional<scaler_snapshot> scaler;
+  std::vector<optimizer_record> optimizers;
+
+  std::uint64_t payload_bytes() const {
+    std::uint64_t sum = 0;
+    for (const optimizer_record& one : optimizers) sum += one.bytes();
+    return sum;
+  }
+};
+
+head head_of(const checkpoint_parts& parts, std::string_view notes) {
+  head made{std::string(notes), {}, {}};
+  if (parts.scaler != nullptr) made.scaler = parts.scaler->state();
+  for (const fused_optimizer* one : parts.optimizers) made.optimizers.push_back(record_of(optimizer_access::of(*one)));
+  return made;
+}
+
+json encode(const head& from) {
+  json document = json::object();
+  document["format"] = format_name;
+  document["notes"] = state_codec::encode_bytes(from.notes);
+  document["scaler"] = from.scaler ? state_codec::encode_bytes(to_binary(*from.scaler)) : json();
+  json& optimizers = document["optimizers"] = json::array();
+  for (const optimizer_record& one : from.optimizers) optimizers.push_back(encode(one));
+  if (const std::size_t values = values_in(document); values > most_values)
+    throw invalid_argument(
+        fmt::format("checkpoint: its head has {} values, and {} is the limit; use fewer groups of parameters, or "
+                    "several checkpoints",
+                    values, most_values));
+  return document;
+}
+
+head decode_head(std::string_view bytes) {
+  const json document = read_cbor(bytes, "checkpoint");
+  const auto member = [&](const char* key) -> const json& { return state_codec::member_of(document, key, itself); };
+  if (!document.is_object() || member("format") != format_name)
+    refuse(itself, fmt::format("is something else: there is no \"format\": \"{}\"", format_name));
+  state_codec::refuse_unknown(document, itself, [](const std::string& key) {
+    return key == "format" || key == "notes" || key == "scaler" || key == "optimizers";
+  });
+  head made;
+  made.notes = state_codec::bytes_of(member("notes"), "checkpoint: notes");
+  if (made.notes.size() > longest_notes)
+    refuse("checkpoint: notes", fmt::format("has {} bytes; {} is the limit", made.notes.size(), longest_notes));
+  if (const json& scaler = member("scaler"); !scaler.is_null())
+    made.scaler = snapshot_from_binary(state_codec::bytes_of(scaler, "checkpoint: scaler"));
+  const json& optimizers = member("optimizers");
+  if (!optimizers.is_array()) refuse("checkpoint: optimizers", optimizers, "an array");
+  for (const json& one : optimizers)
+    made.optimizers.push_back(decode_optimizer(one, fmt::format("checkpoint: optimizer {}", made.optimizers.size())));
+  return made;
+}
+
+void check_fits(const head& saved, const checkpoint_parts& parts) {
+  if (saved.optimizers.size() != parts.optimizers.size())
+    refuse(itself, fmt::format("holds {} optimizers, but is loaded into {}; give as many, in the same order",
+                               saved.optimizers.size(), parts.optimizers.size()));
+  if (saved.scaler && parts.scaler == nullptr)
+    refuse(itself, "holds the state of a scaler, but is loaded without one; give it a scaler");
+  if (!saved.scaler && parts.scaler != nullptr)
+    refuse(itself, "holds no state of a scaler, but is loaded into one; leave the scaler out");
+  for (std::size_t i = 0; i < parts.optimizers.size(); ++i)
+    check_fits(saved.optimizers[i], record_of(optimizer_access::of(*parts.optimizers[i])),
+               fmt::format("checkpoint: optimizer {}", i));
+}
+
+// --- Files -----------------------------------------------------------------------------------------------------------
+
+std::uint64_t sum_at(const file_reader& file, std::uint64_t offset) {
+  std::array<char, sum_bytes> bytes;
+  file.read(offset, bytes.data(), bytes.size());
+  return integer_at<std::uint64_t>(bytes.data());
+}
+
+std::uint64_t sum_of(std::string_view bytes) {
+  block_checksum sum;
+  sum.add(bytes.data(), bytes.size());
+  return sum.value();
+}
+
+/// What stands before the weights, with its checksum.
+std::string front_of(const head& from) {
+  const std::string document = to_cbor(encode(from));
+  if (document.size() > longest_head)
+    throw invalid_argument(fmt::format("checkpoint: its head has {} bytes, more than {}; use a shorter ledger",
+                                       document.size(), longest_head));
+  std::string front(magic);
+  append_integer(front, newest_version);
+  append_integer(front, front_bytes + document.size() + sum_bytes + from.payload_bytes() + sum_bytes);
+  append_integer(front, std::uint64_t{document.size()});
+  front += document;
+  append_integer(front, sum_of(front));
+  return front;
+}
+
+/// A file that is as long as it says, and of which the head is whole.
+struct opened_checkpoint {
+  explicit opened_checkpoint(const std::filesystem::path& path) : file(path) {
+    std::array<char, front_bytes> front;
+    if (file.size() < front.size() + 2 * sum_bytes) refuse(itself, "is truncated, or something else");
+    file.read(0, front.data(), front.size());
+    if (!std::string_view(front.data(), front.size()).starts_with(magic))
+      refuse(itself, "is something else: it does not begin like a checkpoint");
+    const char* numbers = front.data() + magic.size();
+    const auto version = integer_at<std::uint32_t>(numbers);
+    if (version != newest_version)
+      refuse(itself, fmt::format("is of version {}, but this syclamp reads version {}; use the one that wrote it",
+                                 version, newest_version));
+    const auto length = integer_at<std::uint64_t>(numbers + sizeof version);
+    if (length != file.size())
+      refuse(itself, fmt::format("should have {} bytes, but has {}: it is truncated or damaged; use another copy",
+                                 length, file.size()));
+    const auto head_bytes = integer_at<std::uint64_t>(numbers + sizeof version + sizeof length);
+    if (head_bytes > longest_head || head_bytes > file.size() - front.size() - 2 * sum_bytes)
+      refuse(itself, fmt::format("should have a head of {} bytes, which is too long: it is damaged; use another copy",
+                                 head_bytes));
+    payload_begin = front.size() + head_bytes + sum_bytes;
+    // In blocks: a file that is wrong is refused before its head takes memory.
+    if (!is_right_until(payload_begin - sum_bytes))
+      refuse(itself, "is damaged: the checksum of its head is wrong; use another copy");
+    std::string bytes(head_bytes, '\0');
+    file.read(front.size(), bytes.data(), bytes.size());
+    content = decode_head(bytes);
+  }
+
+  /// How long it is follows from what is loaded from it, too.
+  void check_length() const {
+    const std::uint64_t needed = payload_begin + content.payload_bytes() + sum_bytes;
+    if (needed != file.size())
+      refuse(itself, fmt::format("should have {} bytes for what it holds, but has {}: it is damaged; use another copy",
+                                 needed, file.size()));
+  }
+
+  void check_sum() const {
+    if (!is_right_until(file.size() - sum_bytes)) refuse(itself, "is damaged: its checksum is wrong; use another copy");
+  }
+
+  file_reader file;
+  head content;
+  std::uint64_t payload_begin = 0;
+
+ private:
+  /// Whether all that stands before `end` has the checksum that stands there.
+  bool is_right_until(std::uint64_t end) const {
+    constexpr std::size_t block = std::size_t{4} << 20;
+    std::string bytes(std::min<std::uint64_t>(block, end), '\0');
+    block_checksum sum;
+    for (std::uint64_t at = 0; at < end; at += bytes.size()) {
+      const std::size_t part = std::min<std::uint64_t>(bytes.size(), end - at);
+      file.read(at, bytes.data(), part);
+      sum.add(bytes.data(), part);
+    }
+    return sum_at(file, end) == sum.value();
+  }
+};
+
+/// What is loaded is read a second time, so it is checked a second time: somebody may have written to the file.
+void load_optimizers(const opened_checkpoint& from, const checkpoint_parts& into) {
+  std::uint64_t at = from.payload_begin;
+  block_checksum sum;
+  std::string front(from.payload_begin, '\0');
+  from.file.read(0, front.data(), front.size());
+  sum.add(front.data(), front.size());
+  const byte_source next = [&](void* data, std::size_t bytes) {
+    from.file.read(at, data, bytes);
+    sum.add(data, bytes);
+    at += bytes;
+  };
+  for (std::size_t i = 0; i < into.optimizers.size(); ++i)
+    read_state(optimizer_access::of(*into.optimizers[i]), from.content.optimizers[i], next);
+  if (sum_at(from.file, at) != sum.value()) refuse(itself, "has changed while it was read");
+}
+
+}  // namespace
+
+void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& of, std::string_view notes) {
+  check_parts(of);
+  if (notes.size() > longest_notes)
+    throw invalid_argument(
+        fmt::format("checkpoint: the notes have {} bytes; {} is the limit: keep more in a file of "
+                    "your own",
+                    notes.size(), longest_notes));
+  const head content = head_of(of, notes);
+  file_replacement fresh(file);
+  block_checksum sum;
+  const byte_sink write = [&](const void* data, std::size_t bytes) {
+    sum.add(data, bytes);
+    fresh.write(data, bytes);
+  };
+  const std::string front = front_of(content);
+  write(front.data(), front.size());
+  for (std::size_t i = 0; i < of.optimizers.size(); ++i)
+    write_state(optimizer_access::of(*of.optimizers[i]), content.optimizers[i], write);
+  std::string all;
+  append_integer(all, sum.value());
+  fresh.write(all.data(), all.size());
+  fresh.commit();
+}
+
+std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_parts& into) {
+  check_parts(into);
+  bool has_begun = false;
+  try {
+    const opened_checkpoint saved(file);
+    check_fits(saved.content, into);
+    saved.check_length();
+    saved.check_sum();
+    if (into.scaler != nullptr) into.scaler->load(*saved.content.scaler);  // which checks before it changes anything
+    has_begun = true;
+    load_optimizers(saved, into);
+    return saved.content.notes;
+  } catch (const std::exception& problem) {
+    if (!has_begun && dynamic_cast<const invalid_argument*>(&problem) == nullptr) throw;
+    if (!has_begun) throw error(fmt::format("cannot load {}: {}", file.string(), problem.what()));
+    throw error(fmt::format("cannot load {}: {}; a part of it has been loaded: load another checkpoint, or start anew",
+                            file.string(), problem.what()));
+  }
+}
+
+}  // namespace syclamp

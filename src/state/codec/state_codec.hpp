@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of a state as JSON, and back. What does not fit is refused by its path, which begins with what is read.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "state/codec/enum_names.hpp"
+#include "state/codec/state_fields.hpp"
+#include "support/json_reader.hpp"
+#include "syclamp/error.hpp"
+
+namespace syclamp::state_codec {
+
+template <typename Struct>
+json encode_fields(const Struct& from);
+
+template <typename Value>
+inline constexpr bool is_list = false;
+template <typename Element>
+inline constexpr bool is_list<std::vector<Element>> = true;
+
+/// Inf and NaN as texts: JSON has no numbers for them.
+template <typename Real>
+json encode_real(Real value) {
+  const char* sign = std::signbit(value) ? "-" : "";
+  if (std::isnan(value)) return fmt::format("{}nan", sign);
+  if (std::isinf(value)) return fmt::format("{}inf", sign);
+  return value;
+}
+
+template <typename Value>
+json encode(const Value& value) {
+  if constexpr (std::is_enum_v<Value>) {
+    return name_of(value);
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    return encode_real(value);
+  } else if constexpr (is_list<Value>) {
+    json all = json::array();
+    for (const auto& one : value) all.push_back(encode(one));
+    return all;
+  } else if constexpr (std::is_class_v<Value> && !std::is_same_v<Value, std::string>) {
+    return encode_fields(value);
+  } else {
+    return value;
+  }
+}
+
+template <typename Struct>
+json encode_fields(const Struct& from) {
+  json to = json::object();
+  for_each_field<Struct>([&](const auto& one) {
+    const auto& value = from.*one.member;
+    to[one.name] = is_none(one, value) ? json() : encode(value);
+  });
+  return to;
+}
+
+[[noreturn]] inline void refuse(const std::string& path, const json& value, std::string_view must) {
+  throw invalid_argument(fmt::format("{} is {}; it must be {}", path, shown(value), must));
+}
+
+[[noreturn]] inline void refuse(const std::string& path, std::string_view why) {
+  throw invalid_argument(fmt::format("{} {}", path, why));
+}
+
+template <typename Struct>
+void decode_fields(const json& from, Struct& to, const std::string& path);
+
+template <typename Integer>
+void decode_integer(const json& from, Integer& to, const std::string& path) {
+  using limits = std::numeric_limits<Integer>;
+  const bool fits = from.is_number_unsigned()  ? std::in_range<Integer>(from.get<std::uint64_t>())
+                    : from.is_number_integer() ? std::in_range<Integer>(from.get<std::int64_t>())
+                                               : false;
+  if (!fits) refuse(path, from, fmt::format("an integer from {} to {}", limits::min(), limits::max()));
+  to = from.get<Integer>();
+}
+
+template <typename Real>
+void decode_real(const json& from, Real& to, const std::string& path) {
+  using limits = std::numeric_limits<Real>;
+  if (from.is_string())
+    for (const Real special : {limits::infinity(), -limits::infinity(), limits::quiet_NaN(), -limits::quiet_NaN()})
+      if (from == encode_real(special)) {
+        to = special;
+        return;
+      }
+  const double value = from.is_number() ? from.get<double>() : std::numeric_limits<double>::infinity();
+  if (!(std::abs(value) <= limits::max()))
+    refuse(path, from, fmt::format("a number of at most {}, or \"inf\", \"-inf\" or \"nan\"", limits::max()));
+  to = static_cast<Real>(value);
+}
+
+template <typename Enum>
+void decode_enum(const json& from, Enum& to, const std::string& path) {
+  const auto value = from.is_string() ? value_named<Enum>(from.get_ref<const std::string&>()) : std::nullopt;
+  if (!value) refuse(path, from, "one of " + names_of<Enum>());
+  to = *value;
+}
+
+template <typename Value>
+void decode(const json& from, Value& to, const std::string& path) {
+  if constexpr (std::is_same_v<Value, bool>) {
+    if (!from.is_boolean()) refuse(path, from, "true or false");
+    to = from.get<bool>();
+  } else if constexpr (std::is_enum_v<Value>) {
+    decode_enum(from, to, path);
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    decode_real(from, to, path);
+  } else if constexpr (std::is_same_v<Value, std::string>) {
+    if (!from.is_string()) refuse(path, from, "a text");
+    to = from.get_ref<const std::string&>();
+  } else if constexpr (is_list<Value>) {
+    if (!from.is_array()) refuse(path, from, "an array");
+    for (const json& one : from) {
+      const std::string place = fmt::format("{}[{}]", path, to.size());
+      decode(one, to.emplace_back(), place);
+    }
+  } else if constexpr (std::is_class_v<Value>) {
+    decode_fields(from, to, path);
+  } else {
+    decode_integer(from, to, path);
+  }
+}
+
+/// Anything, as a CBOR byte string: a text must be UTF-8 there.
+inline json encode_bytes(std::string_view bytes) { return json::binary({bytes.begin(), bytes.end()}); }
+
+/// A view of what is in `from`.
+inline std::string_view bytes_of(const json& from, const std::string& path) {
+  if (!from.is_binary()) refuse(path, from, "a string of bytes");
+  const std::vector<std::uint8_t>& bytes = from.get_binary();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Every key is known, that is: as many are there as were found.
+template <typename IsKnown>
+void refuse_unknown(const json& from, const std::string& path, IsKnown is_known) {
+  for (const auto& [key, value] : from.items())
+    if (!is_known(key)) refuse(path, fmt::format("has a field {} that is not known; remove it", shown(key)));
+}
+
+template <typename Struct>
+void decode_fields(const json& from, Struct& to, const std::string& path) {
+  if (!from.is_object()) refuse(path, from, "an object");
+  for_each_field<Struct>([&](const auto& one) {
+    const auto found = from.find(one.name);
+    if (found == from.end()) refuse(path, fmt::format("has no field {}; was it cut out?", one.name));
+    if (!found->is_null() || !set_none(one, to.*one.member))
+      decode(*found, to.*one.member, fmt::format("{}.{}", path, one.name));
+  });
+  if (from.size() == field_count<Struct>) return;
+  refuse_unknown(from, path, [](const std::string& key) {
+    bool is_known = false;
+    for_each_field<Struct>([&](const auto& one) { is_known = is_known || key == one.name; });
+    return is_known;
+  });
+}
+
+/// The value of a key that must be there.
+inline const json& member_of(const json& from, const char* key, const std::string& path) {
+  const auto found = from.find(key);
+  if (found == from.end()) refuse(path, fmt::format("has no field {}; was it cut out?", key));
+  return *found;
+}
+
+}  // namespace syclamp::state_codec

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// The columns of a ledger are the fields of a record, in order, then `headroom`, which is computed and not read back,
+// then the name of the first bad tensor: last, so that a line that was cut short lacks it, or has lost nothing else.
+#include "syclamp/ledger.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <ostream>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "state/codec/enum_names.hpp"
+#include "state/codec/state_fields.hpp"
+#include "support/json_reader.hpp"
+#include "syclamp/error.hpp"
+
+namespace syclamp {
+namespace {
+
+constexpr const char* headroom_column = "headroom";
+constexpr const char* name_column = "first_bad_name";
+
+// --- Writing ---------------------------------------------------------------------------------------------------------
+
+/// The shortest text from which the same number is read; none for Inf and NaN. The sign of a zero needs a point: JSON
+/// has no integer -0.
+template <typename Real>
+std::string text_of_real(Real value) {
+  if (!std::isfinite(value)) return "";
+  return value == 0 && std::signbit(value) ? "-0.0" : fmt::format("{}", value);
+}
+
+template <typename Field>
+std::string text_of(const Field& of, const step_record& record) {
+  const auto value = record.*of.member;
+  using value_type = typename Field::value_type;
+  if constexpr (std::is_enum_v<value_type>) {
+    return name_of(value);
+  } else if constexpr (std::is_floating_point_v<value_type>) {
+    return text_of_real(value);
+  } else {
+    return is_none(of, value) ? "" : fmt::format("{}", value);
+  }
+}
+
+std::string quoted_for_csv(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  return quoted + '"';
+}
+
+/// Bytes that are no UTF-8 cannot be in JSON; others take their place.
+std::string quoted_for_json(const std::string& text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string csv_line(const ledger_entry& entry) {
+  std::string line;
+  for_each_field<step_record>([&](const auto& one) { line += text_of(one, entry.record) + ','; });
+  return line + text_of_real(headroom(entry.record)) + ',' + quoted_for_csv(entry.first_bad_name) + '\n';
+}
+
+std::string json_line(const ledger_entry& entry) {
+  std::string line = "{";
+  const auto add = [&](const char* name, const std::string& value) {
+    line += fmt::format("\"{}\":{},", name, value.empty() ? "null" : value);
+  };
+  for_each_field<step_record>([&](const auto& one) {
+    using value_type = typename std::decay_t<decltype(one)>::value_type;
+    const std::string value = text_of(one, entry.record);
+    add(one.name, std::is_enum_v<value_type> ? '"' + value + '"' : value);
+  });
+  add(headroom_column, text_of_real(headroom(entry.record)));
+  return fmt::format("{}\"{}\":{}}}\n", line, name_column, quoted_for_json(entry.first_bad_name));
+}
+
+// --- Reading: cells of either format ---------------------------------------------------------------------------------
+
+struct cell {
+  enum kind_type {
+    absent,   ///< there is no such column
+    plain,    ///< of CSV: a number or a text
+    null,     ///< of JSON, like all that follow
+    number,   ///< as it was written
+    text,     ///< without its quotes
+    unusable  ///< true, false, an array or an object
+  };
+
+  kind_type kind = absent;
+  std::string value;
+
+  bool is_empty() const { return kind == null || (kind == plain && value.empty()); }
+  bool may_be_number() const { return kind == plain || kind == number; }
+  bool may_be_text() const { return kind == plain || kind == text; }
+};
+
+/// The cells of a step: one for each field of a record, then the name.
+constexpr std::size_t name_place = field_count<step_record>;
+using cells = std::array<cell, name_place + 1>;
+
+constexpr std::size_t no_place = std::numeric_limits<std::size_t>::max();
+
+std::size_t place_of(std::string_view column) {
+  std::size_t found = column == name_column ? name_place : no_place, place = 0;
+  for_each_field<step_record>([&](const auto& one) {
+    if (column == one.name) found = place;
+    ++place;
+  });
+  return found;
+}
+
+[[noreturn]] void refuse(std::size_t line, std::string_view why) {
+  throw invalid_argument(fmt::format("ledger, line {}: {}", line, why));
+}
+
+[[noreturn]] void refuse_value(std::size_t line, const char* column, const cell& it, std::string_view must) {
+  const std::string value = it.kind == cell::unusable ? "neither a number nor a text"
+                            : it.is_empty()           ? "empty"
+                                                      : shown(it.value);
+  refuse(line, fmt::format("{} is {}; it must be {}", column, value, must));
+}
+
+[[noreturn]] void refuse_missing(std::size_t line, const char* column) {
+  refuse(line, fmt::format("there is no {}; without it, this is not a ledger of syclamp", column));
+}
+
+/// A file may be of any length; what is kept of it is limited.
+void need_room(const std::vector<ledger_entry>& entries, std::size_t line, std::size_t most_steps) {
+  if (entries.size() >= most_steps)
+    refuse(line, fmt::format("a ledger may have {} steps, but this one has more; cut it into parts", most_steps));
+}
+
+template <typename Number>
+bool parse(const std::string& text, Number& to) {
+  const char* end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, to);
+  return problem == std::errc{} && stop == end;
+}
+
+template <typename Field>
+void read_cell(const Field& of, const cell& it, std::size_t line, step_record& record) {
+  using value_type = typename Field::value_type;
+  value_type& to = record.*of.member;
+  if (it.kind == cell::absent) {
+    if (Field::kind == field_kind::essential) refuse_missing(line, of.name);
+  } else if constexpr (std::is_enum_v<value_type>) {
+    const auto value = it.may_be_text() ? value_named<value_type>(it.value) : std::nullopt;
+    if (!value) refuse_value(line, of.name, it, "one of " + names_of<value_type>());
+    to = *value;
+  } else if constexpr (std::is_floating_point_v<value_type>) {
+    if (it.is_empty()) {
+      to = std::numeric_limits<value_type>::quiet_NaN();  // or was Inf: `findings` knows
+    } else if (!it.may_be_number() || !parse(it.value, to)) {
+      refuse_value(line, of.name, it, "an FP32, or empty");
+    }
+  } else if (it.is_empty() ? !set_none(of, to) : !it.may_be_number() || !parse(it.value, to)) {
+    refuse_value(line, of.name, it, fmt::format("an integer from 0 to {}", std::numeric_limits<value_type>::max()));
+  }
+}
+
+ledger_entry entry_of(const cells& all, std::size_t line) {
+  ledger_entry entry;
+  std::size_t place = 0;
+  for_each_field<step_record>([&](const auto& one) { read_cell(one, all[place++], line, entry.record); });
+  const cell& name = all[name_place];
+  if (name.kind == cell::absent || name.is_empty()) return entry;
+  if (!name.may_be_text()) refuse_value(line, name_column, name, "a text");
+  entry.first_bad_name = name.value;
+  return entry;
+}
+
+// --- Reading CSV -----------------------------------------------------------------------------------------------------
+
+class csv_reader {
+ public:
+  explicit csv_reader(std::string_view text) : text_(text) {}
+
+  /// The number of the line where the last row began, from 1.
+  std::size_t line() const { return line_; }
+
+  /// The next row that is not empty; false at the end.
+  bool next(std::vector<std::string>& row) {
+    row.clear();
+    while (at_ < text_.size() && ends_line()) end_line();
+    line_ = next_line_;
+    if (at_ == text_.size()) return false;
+    row.push_back(field());
+    while (at_ < text_.size() && text_[at_] == ',') {
+      ++at_;
+      row.push_back(field());
+    }
+    if (at_ < text_.size()) end_line();
+    return true;
+  }
+
+ private:
+  bool ends_line() const { return text_[at_] == '\n' || text_.substr(at_, 2) == "\r\n"; }
+
+  void end_line() {
+    at_ += text_[at_] == '\r' ? 2 : 1;
+    ++next_line_;
+  }
+
+  std::string field() { return at_ < text_.size() && text_[at_] == '"' ? quoted_field() : plain_field(); }
+
+  std::string plain_field() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && text_[at_] != ',' && !ends_line()) {
+      if (text_[at_] == '"' || text_[at_] == '\r') refuse(next_line_, "a quote or a line break inside plain text");
+      ++at_;
+    }
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+
+  std::string quoted_field() {
+    std::string value;
+    const std::size_t begin = next_line_;
+    for (++at_; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\n') ++next_line_;
+      if (text_[at_] != '"') {
+        value += text_[at_];
+      } else if (text_.substr(at_, 2) == "\"\"") {
+        value += text_[at_++];
+      } else {
+        ++at_;
+        if (at_ < text_.size() && text_[at_] != ',' && !ends_line()) refuse(next_line_, "text follows a closing quote");
+        return value;
+      }
+    }
+    refuse(begin, "a quote is not closed: was the file cut short?");
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t line_ = 1, next_line_ = 1;
+};
+
+/// Where each column of the file goes.
+std::vector<std::size_t> places_of(const std::vector<std::string>& columns, std::size_t line) {
+  std::vector<std::size_t> places;
+  std::array<bool, name_place + 1> is_there{};
+  for (const std::string& column : columns) {
+    const std::size_t place = place_of(column);
+    places.push_back(place);
+    if (place == no_place) continue;
+    if (is_there[place]) refuse(line, fmt::format("the column {} is there twice", column));
+    is_there[place] = true;
+  }
+  std::size_t place = 0;
+  for_each_field<step_record>([&](const auto& one) {
+    if (!is_there[place++] && one.kind == field_kind::essential) refuse_missing(line, one.name);
+  });
+  return places;
+}
+
+std::vector<ledger_entry> read_csv(std::string_view text, std::size_t most_steps) {
+  csv_reader reader(text);
+  std::vector<std::string> row;
+  std::vector<ledger_entry> entries;
+  if (!reader.next(row)) return entries;
+  const std::vector<std::size_t> places = places_of(row, reader.line());
+  while (reader.next(row)) {
+    if (row.size() != places.size())
+      refuse(reader.line(), fmt::format("{} columns, but the first line names {}: was the file cut short?", row.size(),
+                                        places.size()));
+    need_room(entries, reader.line(), most_steps);
+    cells all;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (places[i] != no_place) all[places[i]] = {cell::plain, std::move(row[i])};
+    entries.push_back(entry_of(all, reader.line()));
+  }
+  return entries;
+}
+
+// --- Reading JSON ----------------------------------------------------------------------------------------------------
+
+cell::kind_type kind_of(member_kind kind) {
+  switch (kind) {
+    case member_kind::null: return cell::null;
+    case member_kind::number: return cell::number;
+    case member_kind::text: return cell::text;
+    default: return cell::unusable;
+  }
+}
+
+cells cells_of(std::string_view object, std::size_t line) {
+  cells all;
+  read_members(object, fmt::format("ledger, line {}", line),
+               [&](const std::string& key, member_kind kind, std::string value) {
+                 const std::size_t place = place_of(key);
+                 if (place == no_place) return;
+                 if (all[place].kind != cell::absent) refuse(line, key + " is there twice");
+                 all[place] = {kind_of(kind), std::move(value)};
+               });
+  return all;
+}
+
+/// Finds the objects of JSON lines or of an array, and the lines where they begin.
+class object_finder {
+ public:
+  explicit object_finder(std::string_view text) : text_(text) {
+    pass_space();
+    is_array_ = at_ < text_.size() && text_[at_] == '[';
+    if (is_array_) ++at_;
+  }
+
+  std::size_t line() const { return line_; }
+
+  /// The text of the next object; false at the end.
+  bool next(std::string_view& object) {
+    pass_space();
+    if (is_array_ ? ends_array() : at_ == text_.size()) return false;
+    if (at_ == text_.size() || text_[at_] != '{') refuse(next_line_, "an object of JSON must begin here");
+    line_ = next_line_;
+    const std::size_t begin = at_;
+    pass_object();
+    object = text_.substr(begin, at_ - begin);
+    is_first_ = false;
+    return true;
+  }
+
+ private:
+  bool ends_array() {
+    if (at_ == text_.size()) refuse(next_line_, "the array is not closed: was the file cut short?");
+    if (text_[at_] == ']') {
+      ++at_;
+      pass_space();
+      if (at_ != text_.size()) refuse(next_line_, "text follows the array");
+      return true;
+    }
+    if (!is_first_) {
+      if (text_[at_] != ',') refuse(next_line_, "the objects of an array must have commas between them");
+      ++at_;
+      pass_space();
+    }
+    return false;
+  }
+
+  void pass() {
+    if (text_[at_++] == '\n') ++next_line_;
+  }
+
+  void pass_space() {
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) pass();
+  }
+
+  /// To the brace that closes it, braces within texts left aside. The parser finds whatever else is wrong.
+  void pass_object() {
+    std::size_t depth = 0;
+    bool in_text = false;
+    while (at_ < text_.size()) {
+      const char letter = text_[at_];
+      pass();
+      if (in_text && letter == '\\' && at_ < text_.size()) {
+        pass();
+      } else if (letter == '"') {
+        in_text = !in_text;
+      } else if (!in_text && letter == '{') {
+        ++depth;
+      } else if (!in_text && letter == '}' && --depth == 0) {
+        return;
+      }
+    }
+    refuse(line_, "the object is not closed: was the file cut short?");
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t line_ = 1, next_line_ = 1;
+  bool is_array_ = false, is_first_ = true;
+};
+
+std::vector<ledger_entry> read_objects(std::string_view text, std::size_t most_steps) {
+  std::vector<ledger_entry> entries;
+  object_finder finder(text);
+  for (std::string_view object; finder.next(object);) {
+    need_room(entries, finder.line(), most_steps);
+    entries.push_back(entry_of(cells_of(object, finder.line()), finder.line()));
+  }
+  return entries;
+}
+
+}  // namespace
+
+void write_header(std::ostream& to, ledger_format format) {
+  if (format != ledger_format::csv) return;
+  std::string line;
+  for_each_field<step_record>([&](const auto& one) { line += std::string(one.name) + ','; });
+  to << line + headroom_column + ',' + name_column + '\n';
+}
+
+void write(std::ostream& to, const ledger_entry& entry, ledger_format format) {
+  to << (format == ledger_format::csv ? csv_line(entry) : json_line(entry));
+}
+
+std::vector<ledger_entry> read_ledger(std::string_view text, std::size_t most_steps) {
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // spreadsheets write one
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == text.npos) return {};
+  return text[first] == '{' || text[first] == '[' ? read_objects(text, most_steps) : read_csv(text, most_steps);
+}
+
+}  // namespace syclamp

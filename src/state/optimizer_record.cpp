@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/optimizer_record.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "state/codec/state_codec.hpp"
+#include "scaler/snapshot_check.hpp"
+#include "support/printable.hpp"
+#include "syclamp/error.hpp"
+
+namespace syclamp {
+
+/// All members. Names of kinds and kernels are a contract with files: they stay as they are.
+template <>
+struct description<optimizer_record> {
+  static constexpr auto fields = std::tuple{
+      field{"kind", &optimizer_record::kind},
+      field{"kernel", &optimizer_record::kernel},
+      field{"states", &optimizer_record::states},
+      field{"moments", &optimizer_record::moments},
+      field{"has_copies", &optimizer_record::has_copies},
+      field{"is_stochastic", &optimizer_record::is_stochastic},
+      field{"seed", &optimizer_record::seed},
+      field{"groups", &optimizer_record::groups},
+  };
+  static constexpr std::size_t unused = 0;
+};
+
+template <>
+struct description<group_record> {
+  static constexpr auto fields = std::tuple{
+      field{"hyper", &group_record::hyper},     field{"schedule", &group_record::schedule},
+      field{"applied", &group_record::applied}, field{"elements", &group_record::elements},
+      field{"sizes", &group_record::sizes},
+  };
+  static constexpr std::size_t unused = 0;
+};
+
+static_assert(is_complete<optimizer_record>, "a member of optimizer_record is not saved: add it to its fields");
+static_assert(is_complete<group_record>, "a member of group_record is not saved: add it to its fields");
+
+namespace {
+
+using kernels::weight_storage;
+using state_codec::refuse;
+
+/// A step each microsecond would take three centuries. Counts near 2^64 would begin anew. Files may have come half as
+/// far, so that what is loaded can be saved again.
+constexpr std::uint64_t most_steps = 2 * most_loaded_steps;
+
+/// What is saved can be loaded, and what is loaded can be used.
+void check_group(const std::string& kind, const group_record& group, std::uint64_t most, const std::string& path) {
+  std::string part = ".hyper";
+  try {
+    check(kind, group.hyper);
+    part = ".schedule";
+    check(group.schedule);
+  } catch (const invalid_argument& wrong) {
+    refuse(path + part, fmt::format("cannot be used: {}", wrong.what()));
+  }
+  if (group.applied > most) refuse(path + ".applied", group.applied, fmt::format("at most {}", most));
+}
+
+}  // namespace
+
+std::uint64_t optimizer_record::bytes() const {
+  std::uint64_t sum = 0;
+  for (const group_record& group : groups)
+    sum += group.elements * (sizeof(float) * (has_copies ? 2 : 1) + std::uint64_t{states} * size_of(moments)) +
+           group.sizes.size() * sizeof(float);
+  return sum;
+}
+
+optimizer_record record_of(const optimizer_parts& of) {
+  optimizer_record record{.kind = std::string(of.rule.name),
+                          .kernel = std::string(of.rule.step->name),
+                          .states = of.rule.states(),
+                          .moments = of.storage.moments,
+                          .is_stochastic = of.storage.how == rounding::stochastic,
+                          .groups = {}};
+  record.has_copies = record.is_stochastic && std::any_of(of.slots.begin(), of.slots.end(), has_copy);
+  std::vector<kernels::parameter_group> groups(of.host_groups.size());
+  kernels::optimizer_memory memory{};
+  of.on.queue().memcpy(groups.data(), of.groups, groups.size() * sizeof groups[0]);
+  of.on.queue().memcpy(&memory, of.memory, sizeof memory);
+  of.on.wait();
+  record.seed = memory.seed;
+  for (const kernels::parameter_group& group : groups) {
+    record.groups.push_back({group.hyper, group.schedule, group.applied, 0, {}});
+    check_group(record.kind, record.groups.back(), most_steps,
+                fmt::format("group {} of an optimizer", record.groups.size() - 1));
+  }
+  for (std::size_t i = 0; i < of.parameters.size(); ++i) {
+    group_record& group = record.groups[of.parameters[i].group];
+    group.elements += of.count(i);
+    if (of.rule.has_tensor_moments) group.sizes.push_back(of.count(i));
+    if (group.sizes.size() > most_elements)
+      throw invalid_argument(
+          fmt::format("an optimizer with a moment a tensor is saved with up to {} tensors a group, "
+                      "but it has more; use more groups",
+                      most_elements));
+  }
+  if (record.groups.size() > most_elements)
+    throw invalid_argument(fmt::format("an optimizer is saved with up to {} groups, but it has {}; use fewer",
+                                       most_elements, record.groups.size()));
+  return record;
+}
+
+json encode(const optimizer_record& record) { return state_codec::encode_fields(record); }
+
+optimizer_record decode_optimizer(const json& from, const std::string& path) {
+  optimizer_record record;
+  state_codec::decode_fields(from, record, path);
+  for (std::size_t i = 0; i < record.groups.size(); ++i)
+    check_group(record.kind, record.groups[i], most_loaded_steps, fmt::format("{}.groups[{}]", path, i));
+  return record;
+}
+
+void check_fits(const optimizer_record& saved, const optimizer_record& here, const std::string& path) {
+  if (saved.kind != here.kind || saved.kernel != here.kernel || saved.states != here.states)
+    refuse(path, fmt::format("was saved by {} ({}), but is loaded into {} ({}); make it with the same settings",
+                             saved.kind, printable(saved.kernel), here.kind, here.kernel));
+  if (saved.moments != here.moments && here.moments != element_type::float32)
+    refuse(path, fmt::format("has moments in {}, which would be rounded to {}; make the optimizer with "
+                             "storage_options::moments = {}",
+                             name_of(saved.moments), name_of(here.moments), name_of(saved.moments)));
+  if (saved.moments != element_type::float32 && saved.moments != element_type::bfloat16)
+    refuse(path, fmt::format("has moments in {}; they must be float32 or bfloat16", name_of(saved.moments)));
+  if (saved.groups.size() != here.groups.size())
+    refuse(path, fmt::format("was saved with {} groups, but is loaded into {}; make it with as many",
+                             saved.groups.size(), here.groups.size()));
+  for (std::size_t i = 0; i < saved.groups.size(); ++i) {
+    const group_record &from = saved.groups[i], &to = here.groups[i];
+    if (from.elements != to.elements)
+      refuse(path, fmt::format("was saved with {} parameters in group {}, but is loaded into {}; tensors may be cut in "
+                               "other ways, but all together are the same",
+                               from.elements, i, to.elements));
+    if (from.sizes == to.sizes) continue;
+    if (from.sizes.size() != to.sizes.size())
+      refuse(path, fmt::format("was saved with {} tensors in group {}, but is loaded into {}; {} has a moment a "
+                               "tensor, so tensors must be cut in the same way",
+                               from.sizes.size(), i, to.sizes.size(), here.kind));
+    const auto [a, b] = std::mismatch(from.sizes.begin(), from.sizes.end(), to.sizes.begin());
+    refuse(path,
+           fmt::format("was saved with {} elements in tensor {} of group {}, but is loaded into {}; {} has a moment "
+                       "a tensor, so tensors must be cut in the same way",
+                       *a, a - from.sizes.begin(), i, *b, here.kind));
+  }
+}
+
+}  // namespace syclamp

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/optimizer_state.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/device_memory.hpp"
+
+namespace syclamp {
+namespace {
+
+using kernels::parameter_slot;
+using kernels::weight_storage;
+
+constexpr std::uint64_t block_elements = std::uint64_t{1} << 20;
+
+/// A part of one tensor.
+struct stretch {
+  const parameter_slot& slot;
+  std::uint64_t first;
+  std::uint64_t count;
+
+  bool is_split() const { return slot.storage == weight_storage::split; }
+
+  std::byte* at(std::uint64_t address, std::size_t element_bytes) const {
+    return std::bit_cast<std::byte*>(address) + first * element_bytes;
+  }
+  array_view model() const { return {at(slot.model, size_of(slot.model_type)), count, slot.model_type}; }
+};
+
+/// The tensors of a group in order, block by block.
+template <typename Visit>
+void for_each_stretch(const optimizer_parts& of, std::uint32_t group, Visit visit) {
+  for (std::size_t i = 0; i < of.parameters.size(); ++i) {
+    if (of.parameters[i].group != group) continue;
+    const std::uint64_t end = of.count(i);
+    for (std::uint64_t first = 0; first < end; first += block_elements)
+      visit(stretch{of.slots[i], first, std::min(block_elements, end - first)});
+  }
+}
+
+/// Room for one block on both sides.
+class transfer {
+ public:
+  explicit transfer(const optimizer_parts& of) : of_(of), on_(of.on) {
+    std::uint64_t largest = 1;
+    for (std::size_t i = 0; i < of.parameters.size(); ++i)
+      largest = std::max(largest, std::min(of.count(i), block_elements));
+    words_ = allocate_on_host<std::uint32_t>(on_.queue(), largest);
+    upper_ = allocate_on_host<std::uint16_t>(on_.queue(), largest);
+    lower_ = allocate_on_host<std::uint16_t>(on_.queue(), largest);
+    on_device_ = allocate_on_device<float>(on_.queue(), largest);
+  }
+
+  void write_weights(const stretch& part, const byte_sink& to) {
+    if (part.is_split()) {
+      fetch(upper_.get(), part.at(part.slot.model, 2), part.count * 2);
+      fetch(lower_.get(), part.at(part.slot.weights, 2), part.count * 2);
+      on_.wait();
+      for (std::uint64_t i = 0; i < part.count; ++i) words_[i] = joined(upper_[i], lower_[i]);
+    } else {
+      fetch(words_.get(), part.at(part.slot.weights, sizeof(float)), part.count * sizeof(float));
+      on_.wait();
+    }
+    to(words_.get(), part.count * sizeof(float));
+  }
+
+  void read_weights(const stretch& part, const byte_source& from) {
+    from(words_.get(), part.count * sizeof(float));
+    if (part.is_split()) {  // as split_weights::store in sycl_kernels/optimizer/weights.hpp
+      for (std::uint64_t i = 0; i < part.count; ++i) {
+        upper_[i] = static_cast<std::uint16_t>((words_[i] + 0x8000u) >> 16);
+        lower_[i] = static_cast<std::uint16_t>(words_[i]);
+      }
+      fetch(part.at(part.slot.model, 2), upper_.get(), part.count * 2);
+      fetch(part.at(part.slot.weights, 2), lower_.get(), part.count * 2);
+    } else {
+      fetch(part.at(part.slot.weights, sizeof(float)), words_.get(), part.count * sizeof(float));
+    }
+    on_.wait();
+  }
+
+  void write_moment(const stretch& part, std::uint32_t index, const byte_sink& to) {
+    const std::size_t size = size_of(of_.storage.moments);
+    fetch(words_.get(), part.at(part.slot.states[index], size), part.count * size);
+    on_.wait();
+    to(words_.get(), part.count * size);
+  }
+
+  void read_moment(const stretch& part, std::uint32_t index, element_type saved, const byte_source& from) {
+    const std::size_t size = size_of(of_.storage.moments);
+    if (saved == of_.storage.moments) {
+      from(words_.get(), part.count * size);
+    } else {  // BF16 in the file, FP32 here
+      from(upper_.get(), part.count * 2);
+      for (std::uint64_t i = 0; i < part.count; ++i) words_[i] = std::uint32_t{upper_[i]} << 16;
+    }
+    fetch(part.at(part.slot.states[index], size), words_.get(), part.count * size);
+    on_.wait();
+  }
+
+  /// What the forward pass reads, as FP32; of weights without a copy, the weights.
+  void write_copy(const stretch& part, const byte_sink& to) {
+    if (!has_copy(part.slot)) return write_weights(part, to);
+    const array_view block{on_device_.get(), part.count};
+    cast(tensor_list(on_, part.model()), tensor_list(on_, block));
+    fetch(words_.get(), block.data(), part.count * sizeof(float));
+    on_.wait();
+    to(words_.get(), part.count * sizeof(float));
+  }
+
+  void read_copy(const stretch& part, const byte_source& from) {
+    from(words_.get(), part.count * sizeof(float));
+    if (!has_copy(part.slot)) return;
+    const array_view block{on_device_.get(), part.count};
+    fetch(on_device_.get(), words_.get(), part.count * sizeof(float));
+    cast(tensor_list(on_, block), tensor_list(on_, part.model()));
+    on_.wait();
+  }
+
+ private:
+  void fetch(void* to, const void* from, std::uint64_t bytes) const { on_.queue().memcpy(to, from, bytes); }
+
+  const optimizer_parts& of_;
+  const engine& on_;
+  device_array<std::uint32_t> words_;
+  device_array<std::uint16_t> upper_, lower_;
+  device_array<float> on_device_;
+};
+
+std::vector<kernels::tensor_norms> norms_of(const optimizer_parts& of) {
+  std::vector<kernels::tensor_norms> all(of.parameters.size());
+  if (!all.empty()) of.on.queue().memcpy(all.data(), of.of_tensors, all.size() * sizeof all[0]);
+  of.on.wait();
+  return all;
+}
+
+/// Copies of the weights, rounded to nearest.
+void renew_copies(const optimizer_parts& of) {
+  std::vector<tensor> from, to;
+  for (std::size_t i = 0; i < of.parameters.size(); ++i) {
+    const stretch whole{of.slots[i], 0, of.count(i)};
+    if (!has_copy(whole.slot)) continue;
+    from.push_back({{whole.at(whole.slot.weights, sizeof(float)), whole.count, element_type::float32}});
+    to.push_back({whole.model()});
+  }
+  if (!from.empty()) cast(tensor_list(of.on, from), tensor_list(of.on, to));
+  of.on.wait();
+}
+
+void set_groups(const optimizer_parts& of, const optimizer_record& record) {
+  std::vector<kernels::parameter_group> groups;
+  for (std::size_t i = 0; i < record.groups.size(); ++i) {
+    const group_record& saved = record.groups[i];
+    kernels::parameter_group& here = of.host_groups[i];
+    here.hyper = saved.hyper;
+    here.schedule = saved.schedule;
+    groups.push_back(here);
+    groups.back().applied = saved.applied;
+  }
+  of.on.queue().memcpy(of.groups, groups.data(), groups.size() * sizeof groups[0]);
+  if (record.is_stochastic) of.on.queue().memcpy(&of.memory->seed, &record.seed, sizeof record.seed);
+  of.on.wait();
+}
+
+}  // namespace
+
+void write_state(const optimizer_parts& of, const optimizer_record& record, const byte_sink& to) {
+  transfer move(of);
+  const auto norms = of.rule.has_tensor_moments ? norms_of(of) : std::vector<kernels::tensor_norms>{};
+  for (std::uint32_t group = 0; group < record.groups.size(); ++group) {
+    for_each_stretch(of, group, [&](const stretch& part) { move.write_weights(part, to); });
+    for (std::uint32_t k = 0; k < record.states; ++k)
+      for_each_stretch(of, group, [&](const stretch& part) { move.write_moment(part, k, to); });
+    if (record.has_copies) for_each_stretch(of, group, [&](const stretch& part) { move.write_copy(part, to); });
+    for (std::size_t i = 0; i < norms.size(); ++i)
+      if (of.parameters[i].group == group) to(&norms[i].second, sizeof norms[i].second);
+  }
+}
+
+void read_state(const optimizer_parts& into, const optimizer_record& record, const byte_source& from) {
+  transfer move(into);
+  auto norms = into.rule.has_tensor_moments ? norms_of(into) : std::vector<kernels::tensor_norms>{};
+  for (std::uint32_t group = 0; group < record.groups.size(); ++group) {
+    for_each_stretch(into, group, [&](const stretch& part) { move.read_weights(part, from); });
+    for (std::uint32_t k = 0; k < record.states; ++k)
+      for_each_stretch(into, group, [&](const stretch& part) { move.read_moment(part, k, record.moments, from); });
+    if (record.has_copies) for_each_stretch(into, group, [&](const stretch& part) { move.read_copy(part, from); });
+    for (std::size_t i = 0; i < norms.size(); ++i)
+      if (into.parameters[i].group == group) from(&norms[i].second, sizeof norms[i].second);
+  }
+  if (!norms.empty()) into.on.queue().memcpy(into.of_tensors, norms.data(), norms.size() * sizeof norms[0]);
+  if (!record.has_copies) renew_copies(into);
+  set_groups(into, record);
+}
+
+}  // namespace syclamp

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensors/address_checks.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "syclamp/error.hpp"
+#include "tensors/list_checks.hpp"
+
+namespace syclamp {
+namespace {
+
+/// The device itself, or the one that it is a part of. The parts of a device share its memory.
+sycl::device root_of(sycl::device device) {
+  while (device.get_info<sycl::info::device::partition_type_property>() != sycl::info::partition_property::no_partition)
+    device = device.get_info<sycl::info::device::parent_device>();
+  return device;
+}
+
+bool has_other_roots(const sycl::context& context, const sycl::device& root) {
+  const auto devices = context.get_devices();
+  return std::any_of(devices.begin(), devices.end(), [&](const sycl::device& one) { return root_of(one) != root; });
+}
+
+}  // namespace
+
+address_checks::address_checks(const sycl::queue& queue, std::size_t tensors)
+    : address_checks(queue, tensors, queue.get_device().has(sycl::aspect::usm_system_allocations)) {}
+
+address_checks::address_checks(const sycl::queue& queue, std::size_t tensors, bool reads_system_memory)
+    : context_(queue.get_context()),
+      root_(root_of(queue.get_device())),
+      asks_kind_(!reads_system_memory),
+      asks_device_(has_other_roots(context_, root_)),
+      asks_(asks_kind_ || asks_device_) {
+  if (!asks_) return;
+  // Frameworks go back and forth between a few addresses per tensor.
+  const std::size_t places = std::bit_ceil(std::max<std::size_t>(4 * tensors, 64));
+  shift_ = static_cast<unsigned>(64 - std::countr_zero(places));
+  known_.resize(places);
+}
+
+void address_checks::ask(std::size_t index, const std::string& name, std::uint64_t address) {
+  const void* pointer = std::bit_cast<const void*>(address);
+  const auto kind = sycl::get_pointer_type(pointer, context_);
+  // Memory from the system's allocator cannot be told from memory of another context.
+  if (kind == sycl::usm::alloc::unknown && asks_kind_)
+    throw invalid_argument(fmt::format(
+        "{}: its address {} is not USM memory of the engine's context; allocate it with the engine's queue, "
+        "or make the engine with the queue that the memory belongs to",
+        described(index, name), pointer));
+  // In a context of several parts of a device, the runtime names the wrong part. The whole is right.
+  if (kind == sycl::usm::alloc::device && asks_device_)
+    if (const sycl::device device = sycl::get_pointer_device(pointer, context_); root_of(device) != root_)
+      throw invalid_argument(fmt::format(
+          "{}: its address {} is memory of another device ({}) than the engine's; allocate it with the engine's queue",
+          described(index, name), pointer, device.get_info<sycl::info::device::name>()));
+  known_[place_of(address)] = address;
+}
+
+void refuse_alignment(std::size_t index, const std::string& name, const void* address, element_type type) {
+  throw invalid_argument(fmt::format("{}: its address {} is not aligned to its elements ({}, {} bytes each)",
+                                     described(index, name), address, name_of(type), size_of(type)));
+}
+
+}  // namespace syclamp

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// out = in · factor, or zero: what most element-wise operations come down to.
+#pragma once
+
+#include "launch/kernel_library.hpp"
+#include "launch/operations.hpp"
+#include "tensors/tensor_table.hpp"
+
+namespace syclamp {
+
+/// What `convert` multiplies by: a number in device memory, one for all tensors or one for each group or tensor.
+struct factor {
+  const float* values = nullptr;
+  kernels::factor_kind kind = kernels::factor_kind::one;
+  kernels::factor_per per = kernels::factor_per::list;
+  std::uint32_t stride = 1;  ///< distance between the factors, in floats
+};
+
+/// A word in device memory on which a kernel depends: it does nothing unless the word is `wanted`. Null: no condition.
+struct condition {
+  const std::uint32_t* word = nullptr;
+  std::uint32_t wanted = 0;
+};
+
+/// The lists have been checked.
+inline sycl::event convert(const tensor_list& in, const tensor_list& out, const factor& by, bool accumulate = false,
+                           const condition& only = {}) {
+  const auto &from = in.prepared(), &to = out.prepared();
+  launch::kernel_library& library = in.on().kernels();
+  const auto groups = library.groups_for(launch::convert_list, from.chunks);
+  if (groups == 0) return {};
+  return library.submit(in.on().queue(), launch::convert_list, groups, from.addresses, from.kinds, to.addresses,
+                        to.kinds, from.starts, from.tensors, by.values, by.kind, by.per, by.stride, accumulate,
+                        only.word, only.wanted);
+}
+
+/// Sets every element to zero, unless the word of its group, in device memory, is `spared`. The words lie `stride`
+/// apart; 0: one for all. Null: always.
+inline sycl::event clear_unless(const tensor_list& list, const std::uint32_t* words, std::uint32_t stride,
+                                std::uint32_t spared) {
+  const auto& table = list.prepared();
+  launch::kernel_library& library = list.on().kernels();
+  const auto groups = library.groups_for(launch::clear_list, table.chunks);
+  if (groups == 0) return {};
+  return library.submit(list.on().queue(), launch::clear_list, groups, table.addresses, table.starts, table.kinds,
+                        table.tensors, words, stride, spared);
+}
+
+}  // namespace syclamp

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syclamp/gradients.hpp"
+
+#include "launch/kernel_library.hpp"
+#include "launch/operations.hpp"
+#include "tensors/convert.hpp"
+#include "tensors/list_checks.hpp"
+#include "tensors/tensor_table.hpp"
+#include "tensors/unscaled_maker.hpp"
+
+namespace syclamp {
+
+using kernels::factor_kind;
+using kernels::factor_per;
+
+namespace {
+
+/// Lets the scaler, if one has unscaled the gradients, skip the step if a limit, or the factor that follows from it, is
+/// negative or NaN.
+void check_limits(const unscaled_gradients& gradients, const float* limits, std::uint32_t count, std::uint32_t stride) {
+  const step_gate* gate = unscaled_maker::gate(gradients);
+  if (gate == nullptr) return;
+  const engine& on = gradients.list().on();
+  on.kernels().submit(on.queue(), launch::check_limits, 1, limits, count, stride, gate->memory, gate->drafts,
+                      gate->scales, gate->verdicts);
+}
+
+}  // namespace
+
+unscaled_gradients unscale(const tensor_list& in, const tensor_list& out, const float* scale) {
+  check_given("unscale", "scale", scale);
+  check_unscaling(in, out);
+  return unscaled_maker::make(out, convert(in, out, {.values = scale, .kind = factor_kind::divide}));
+}
+
+sycl::event unscale_lossy(const tensor_list& in, const tensor_list& out, const float* scale) {
+  check_given("unscale_lossy", "scale", scale);
+  check_pair("unscale_lossy", in, out);
+  return convert(in, out, {.values = scale, .kind = factor_kind::divide});
+}
+
+sycl::event scale(const tensor_list& in, const tensor_list& out, const float* factor) {
+  check_given("scale", "factor", factor);
+  check_pair("scale", in, out);
+  return convert(in, out, {.values = factor, .kind = factor_kind::multiply});
+}
+
+unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, const float* scale,
+                              const inspection* unless_bad) {
+  check_given("accumulate", "scale", scale);
+  check_pair("accumulate", in, sum);
+  check_float32("accumulate", sum, "sums of many small gradients need FP32");
+  const condition only{unless_bad != nullptr ? &unless_bad->findings : nullptr, found_nothing};
+  return unscaled_maker::make(sum, convert(in, sum, {.values = scale, .kind = factor_kind::divide}, true, only));
+}
+
+sycl::event clear(const tensor_list& list, const inspection* only_if_bad) {
+  return clear_unless(list, only_if_bad != nullptr ? &only_if_bad->findings : nullptr, 0, found_nothing);
+}
+
+sycl::event clip_coefficient(const engine& on, const inspection* seen, const float* max_norm, clip_result* result,
+                             norm_kind kind) {
+  return clip_coefficients(on, seen, 1, max_norm, result, kind);
+}
+
+sycl::event clip_coefficients(const engine& on, const inspection* seen, std::uint32_t count, const float* max_norm,
+                              clip_result* results, norm_kind kind) {
+  if (count == 0) return {};
+  check_given("clip_coefficients", "seen", seen);
+  check_given("clip_coefficients", "max_norm", max_norm);
+  check_given("clip_coefficients", "results", results);
+  return on.kernels().submit_items(on.queue(), launch::clip_coefficients, count, seen, count, kind, max_norm, results);
+}
+
+sycl::event clip(const unscaled_gradients& gradients, const clip_result* by) {
+  const tensor_list& list = gradients.list();
+  check_given("clip", "by", by);
+  check_pair("clip", list, list);
+  check_limits(gradients, &by->coefficient, 1, 1);
+  return convert(list, list, {.values = &by->coefficient, .kind = factor_kind::multiply});
+}
+
+sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result* by) {
+  constexpr auto stride = static_cast<std::uint32_t>(sizeof(clip_result) / sizeof(float));
+  const tensor_list& list = gradients.list();
+  check_given("clip_by_group", "by", by);
+  check_pair("clip_by_group", list, list);
+  check_limits(gradients, &by->coefficient, list.groups(), stride);
+  return convert(
+      list, list,
+      {.values = &by->coefficient, .kind = factor_kind::multiply, .per = factor_per::group, .stride = stride});
+}
+
+sycl::event clip_by_value(const unscaled_gradients& gradients, const float* limit) {
+  const tensor_list& list = gradients.list();
+  check_given("clip_by_value", "limit", limit);
+  check_pair("clip_by_value", list, list);
+  check_limits(gradients, limit, 1, 1);
+  const auto& table = list.prepared();
+  launch::kernel_library& library = list.on().kernels();
+  const auto groups = library.groups_for(launch::clamp_list, table.chunks);
+  if (groups == 0) return {};
+  return library.submit(list.on().queue(), launch::clamp_list, groups, table.addresses, table.starts, table.kinds,
+                        table.tensors, limit);
+}
+
+}  // namespace syclamp

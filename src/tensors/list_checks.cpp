@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensors/list_checks.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "syclamp/error.hpp"
+#include "tensors/tensor_table.hpp"
+
+namespace syclamp {
+namespace {
+
+[[noreturn]] void refuse_overlap(const char* operation, const tensor_list& in, const tensor_list& out,
+                                 std::size_t written, std::size_t other, bool is_other_output) {
+  throw invalid_argument(fmt::format(
+      "{}: the output {} overlaps the {} {}; use separate memory, or the very same with the same type", operation,
+      described(out, written), is_other_output ? "output" : "input", described(is_other_output ? out : in, other)));
+}
+
+/// In the order of addresses, anything that overlaps follows what it overlaps.
+/// \return whether some tensors are the very same in both lists
+bool check_overlaps(const char* operation, const tensor_list& in, const tensor_list& out) {
+  const auto &from = in.prepared(), &to = out.prepared();
+  const auto &inputs = from.extents(), &outputs = to.extents();
+  const memory_extent *input = nullptr, *output = nullptr;  // of those so far, the ones that reach farthest
+  const auto reaches = [](const memory_extent* one, const memory_extent& beyond) {
+    return one != nullptr && beyond.begin < one->end;
+  };
+  bool shares = false;
+  for (std::size_t i = 0, o = 0; i != inputs.size() || o != outputs.size();) {
+    const bool is_output = i == inputs.size() || (o != outputs.size() && outputs[o].begin <= inputs[i].begin);
+    const memory_extent& one = is_output ? outputs[o++] : inputs[i++];
+    if ((is_output ? from : to).host_addresses[one.index] == 0) continue;  // absent there: left out by the operation
+    const bool is_in_place =
+        from.host_addresses[one.index] == to.host_addresses[one.index] && in[one.index].type() == out[one.index].type();
+    shares = shares || is_in_place;
+    if (is_in_place && !is_output) continue;
+    if (reaches(output, one))
+      refuse_overlap(operation, in, out, is_output ? one.index : output->index, is_output ? output->index : one.index,
+                     is_output);
+    if (is_output && reaches(input, one)) refuse_overlap(operation, in, out, one.index, input->index, false);
+    const memory_extent*& farthest = is_output ? output : input;
+    if (farthest == nullptr || one.end > farthest->end) farthest = &one;
+  }
+  return shares;
+}
+
+}  // namespace
+
+std::string described(std::size_t index, const std::string& name) {
+  return name.empty() ? fmt::format("tensor {}", index) : fmt::format("tensor {} (\"{}\")", index, name);
+}
+
+std::string described(const tensor_list& list, std::size_t index) { return described(index, list.name(index)); }
+
+void check_sizes(const char* operation, const tensor_list& in, const tensor_list& out) {
+  if (in.on().queue() != out.on().queue())
+    throw invalid_argument(
+        fmt::format("{}: the lists belong to different queues; make both with the same engine", operation));
+  if (in.size() != out.size())
+    throw invalid_argument(
+        fmt::format("{}: the lists have {} and {} tensors; they must have the same", operation, in.size(), out.size()));
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (in[i].count() != out[i].count())
+      throw invalid_argument(fmt::format("{}: {} has {} elements in one list and {} in the other", operation,
+                                         described(in, i), in[i].count(), out[i].count()));
+    if (out[i].type() == element_type::float64)
+      throw invalid_argument(
+          fmt::format("{}: {} is float64, which can be read but not written; make the output float32", operation,
+                      described(out, i)));
+  }
+}
+
+bool check_pair(const char* operation, const tensor_list& in, const tensor_list& out) {
+  constexpr std::size_t remembered = 8;
+  const auto &from = in.prepared(), &to = out.prepared();
+  auto known = std::find_if(to.fits.begin(), to.fits.end(), [&](const auto& fit) { return fit.other_id == from.id; });
+  if (known == to.fits.end()) {
+    check_sizes(operation, in, out);
+    if (to.fits.size() == remembered) to.fits.erase(to.fits.begin());
+    to.fits.reserve(remembered);
+    known = to.fits.insert(to.fits.end(), {from.id, 0, 0, false});  // sizes stay as they are; versions begin at 1
+  }
+  if (known->other_version == from.version && known->version == to.version) return known->shares;
+  known->shares = check_overlaps(operation, in, out);
+  known->other_version = from.version;
+  known->version = to.version;
+  return known->shares;
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> shared_memory_of(const tensor_list& one, const tensor_list& other) {
+  const auto &first = one.prepared().extents(), &second = other.prepared().extents();
+  const memory_extent *of_first = nullptr, *of_second = nullptr;  // of those so far, the ones that reach farthest
+  for (std::size_t i = 0, o = 0; i != first.size() || o != second.size();) {
+    const bool is_first = o == second.size() || (i != first.size() && first[i].begin <= second[o].begin);
+    const memory_extent& next = is_first ? first[i++] : second[o++];
+    const memory_extent* before = is_first ? of_second : of_first;
+    if (before != nullptr && next.begin < before->end)
+      return is_first ? std::pair<std::size_t, std::size_t>(next.index, before->index)
+                      : std::pair<std::size_t, std::size_t>(before->index, next.index);
+    const memory_extent*& farthest = is_first ? of_first : of_second;
+    if (farthest == nullptr || next.end > farthest->end) farthest = &next;
+  }
+  return {};
+}
+
+void check_queue(const char* operation, const tensor_list& list, const engine& on) {
+  if (list.on().queue() != on.queue())
+    throw invalid_argument(
+        fmt::format("{}: the list of tensors belongs to another queue than the scaler, so nothing would order their "
+                    "kernels; make both with the same engine, or with engines on the same queue",
+                    operation));
+}
+
+void check_float32(const char* operation, const tensor_list& list, const char* remedy) {
+  if (list.is_all(element_type::float32)) return;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].type() != element_type::float32)
+      throw invalid_argument(fmt::format("{}: {} is {}, but must be float32; {}", operation, described(list, i),
+                                         name_of(list[i].type()), remedy));
+}
+
+void check_unscaling(const tensor_list& in, const tensor_list& out) {
+  check_pair("unscale", in, out);
+  check_float32("unscale", out, "unscaled gradients vanish in 16 bits; give it an FP32 shadow, or use unscale_lossy");
+}
+
+void check_given(const char* operation, const char* parameter, const void* pointer) {
+  if (pointer == nullptr)
+    throw invalid_argument(fmt::format("{}: {} is null; give it an address in device memory", operation, parameter));
+}
+
+}  // namespace syclamp

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syclamp/quantization.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "engine/device_memory.hpp"
+#include "launch/kernel_library.hpp"
+#include "launch/operations.hpp"
+#include "syclamp/error.hpp"
+#include "tensors/list_checks.hpp"
+#include "tensors/tensor_table.hpp"
+
+namespace syclamp {
+namespace {
+
+std::vector<float> limits_of(const tensor_list& list) {
+  std::vector<float> limits;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const element_type type = list[i].type();
+    if (size_of(type) != 1 && type != element_type::float16)
+      throw invalid_argument(
+          fmt::format("delayed_scaling: {} is {}, which needs no scale; give it the FP8 tensors, or a "
+                      "limit for integers",
+                      described(list, i), name_of(type)));
+    limits.push_back(largest_of(type));
+  }
+  return limits;
+}
+
+void check_scaling(const char* operation, const tensor_list& list, const delayed_scaling& scaling) {
+  if (list.size() != scaling.size())
+    throw invalid_argument(
+        fmt::format("{}: there are {} tensors, but scales for {}; make the delayed_scaling with this list", operation,
+                    list.size(), scaling.size()));
+}
+
+void check(const delayed_scaling::settings& how) {
+  if (how.history == 0) throw invalid_argument("delayed_scaling: history is 0; it must remember at least one step");
+  if (how.margin < -126 || how.margin > 126)
+    throw invalid_argument(fmt::format("delayed_scaling: margin is {}; it must be between -126 and 126", how.margin));
+}
+
+}  // namespace
+
+struct delayed_scaling::state {
+  state(engine on_engine, std::vector<float> of_tensors, const settings& chosen)
+      : on(std::move(on_engine)),
+        how(chosen),
+        limits(std::move(of_tensors)),
+        device_limits(allocate_on_device<float>(on.queue(), limits.size())),
+        history(allocate_on_device<float>(on.queue(), limits.size() * how.history)),
+        scales(allocate_on_device<float>(on.queue(), limits.size())),
+        rows(allocate_on_device<std::uint32_t>(on.queue(), limits.size())) {
+    const std::size_t tensors = limits.size();
+    if (tensors != 0) {
+      const std::vector<float> ones(tensors, 1.0f);
+      std::vector<float> bounds;
+      for (const float limit : limits) bounds.push_back(std::ldexp(limit, -how.margin));
+      sycl::queue& queue = on.queue();
+      queue.memcpy(device_limits.get(), bounds.data(), tensors * sizeof(float));
+      queue.memset(history.get(), 0, tensors * how.history * sizeof(float));
+      queue.memcpy(scales.get(), ones.data(), tensors * sizeof(float));
+      queue.memset(rows.get(), 0, tensors * sizeof(std::uint32_t));
+      queue.wait();
+    }
+    on.kernels().prepare(launch::update_scales);
+  }
+
+  engine on;
+  settings how;
+  std::vector<float> limits;
+  device_array<float> device_limits, history, scales;
+  device_array<std::uint32_t> rows;
+};
+
+delayed_scaling::delayed_scaling(const tensor_list& quantized, const settings& how) {
+  check(how);
+  state_ = make_state<state>(quantized.on(), limits_of(quantized), how);
+}
+
+delayed_scaling::delayed_scaling(const tensor_list& tensors, float limit, const settings& how) {
+  check(how);
+  if (!(limit > 0) || !std::isfinite(limit))
+    throw invalid_argument(fmt::format("delayed_scaling: the limit is {}; it must be positive and finite", limit));
+  state_ = make_state<state>(tensors.on(), std::vector<float>(tensors.size(), limit), how);
+}
+
+sycl::event delayed_scaling::update(const inspector& look) const {
+  const auto count = static_cast<std::uint32_t>(state_->limits.size());
+  if (look.device_tensors() == nullptr)
+    throw invalid_argument(
+        "delayed_scaling: the inspector tells nothing about each tensor; make it with detail::tensors");
+  if (look.list().size() != count)
+    throw invalid_argument(fmt::format("delayed_scaling: there are scales for {} tensors, but {} were inspected", count,
+                                       look.list().size()));
+  if (look.list().on().queue() != state_->on.queue())
+    throw invalid_argument("delayed_scaling: the inspector belongs to another queue; make both with the same engine");
+  if (count == 0) return {};
+  const engine& on = state_->on;
+  return on.kernels().submit_items(on.queue(), launch::update_scales, count, look.device_tensors(), count,
+                                   state_->device_limits.get(), state_->how.latest_only, state_->how.history,
+                                   state_->history.get(), state_->rows.get(), state_->scales.get());
+}
+
+cast_options delayed_scaling::quantize() const { return {.saturate = true, .scales = device_scales()}; }
+cast_options delayed_scaling::dequantize() const { return {.scales = device_scales(), .divide = true}; }
+
+const float* delayed_scaling::device_scales() const { return state_->scales.get(); }
+
+std::vector<float> delayed_scaling::scales() const {
+  std::vector<float> values(state_->limits.size());
+  if (!values.empty()) state_->on.queue().memcpy(values.data(), device_scales(), values.size() * sizeof(float));
+  state_->on.wait();
+  return values;
+}
+
+const float* delayed_scaling::device_limits() const { return state_->device_limits.get(); }
+std::size_t delayed_scaling::size() const { return state_->limits.size(); }
+
+float delayed_scaling::limit(std::size_t tensor) const {
+  if (tensor >= size())
+    throw invalid_argument(
+        fmt::format("delayed_scaling: there is no tensor {}; there are scales for {}", tensor, size()));
+  return state_->limits[tensor];
+}
+
+sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling) {
+  check_pair("fake_quantize", in, out);
+  check_scaling("fake_quantize", in, scaling);
+  const auto &from = in.prepared(), &to = out.prepared();
+  launch::kernel_library& library = in.on().kernels();
+  const auto groups = library.groups_for(launch::fake_quantize, from.chunks);
+  if (groups == 0) return {};
+  return library.submit(in.on().queue(), launch::fake_quantize, groups, from.addresses, from.kinds, to.addresses,
+                        to.kinds, from.starts, from.tensors, scaling.device_scales(), scaling.device_limits());
+}
+
+sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gradient_out,
+                                   const tensor_list& gradient_in, const delayed_scaling& scaling) {
+  check_scaling("fake_quantize_gradient", in, scaling);
+  check_pair("fake_quantize_gradient", gradient_out, gradient_in);
+  check_pair("fake_quantize_gradient", in, gradient_in);
+  const auto &from = in.prepared(), &gradient = gradient_out.prepared(), &to = gradient_in.prepared();
+  launch::kernel_library& library = in.on().kernels();
+  const auto groups = library.groups_for(launch::straight_through, from.chunks);
+  if (groups == 0) return {};
+  return library.submit(in.on().queue(), launch::straight_through, groups, from.addresses, from.kinds,
+                        gradient.addresses, gradient.kinds, to.addresses, to.kinds, from.starts, from.tensors,
+                        scaling.device_scales(), scaling.device_limits());
+}
+
+std::vector<tensor> channels_of(const tensor& whole, std::uint64_t channels) {
+  const array_view& elements = whole.elements;
+  if (channels == 0 || elements.count() % channels != 0)
+    throw invalid_argument(
+        fmt::format("channels_of: {} elements cannot be divided into {} channels; give the size of the "
+                    "outermost dimension",
+                    elements.count(), channels));
+  const std::uint64_t each = elements.count() / channels;
+  const auto* data = static_cast<const std::byte*>(elements.data());
+  std::vector<tensor> tensors;
+  for (std::uint64_t i = 0; i < channels; ++i) {
+    const void* start = data == nullptr ? nullptr : data + i * each * size_of(elements.type());
+    const std::string name = whole.name.empty() ? std::string() : fmt::format("{}[{}]", whole.name, i);
+    tensors.push_back({{start, each, elements.type()}, name, whole.group});
+  }
+  return tensors;
+}
+
+}  // namespace syclamp

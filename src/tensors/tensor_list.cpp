@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syclamp/tensor_list.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "engine/device_memory.hpp"
+#include "sycl_kernels/shared/layout.hpp"
+#include "syclamp/error.hpp"
+#include "tensors/address_checks.hpp"
+#include "tensors/list_checks.hpp"
+#include "tensors/tensor_table.hpp"
+
+namespace syclamp {
+namespace {
+
+using kernels::tensor_alignment;
+using kernels::tensor_kind;
+
+std::uint32_t type_bit(element_type type) { return 1u << static_cast<std::uint32_t>(type); }
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+}  // namespace
+
+struct tensor_list::state {
+  state(engine on_engine, std::vector<tensor> given)
+      : on(std::move(on_engine)), tensors(std::move(given)), checks(on.queue(), tensors.size()) {
+    if (tensors.size() >= std::numeric_limits<std::uint32_t>::max())
+      throw invalid_argument(fmt::format("{} tensors are more than a list can hold (2^32 - 2)", tensors.size()));
+    const std::size_t count = tensors.size();
+    std::vector<std::uint64_t> starts;
+    std::vector<std::uint32_t> kinds;
+    std::uint64_t place = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const tensor& one = tensors[i];
+      addresses.push_back(address_of(one.elements.data()));
+      bytes.push_back(one.elements.count() * size_of(one.elements.type()));
+      misaligned_bits.push_back(static_cast<std::uint8_t>(size_of(one.elements.type()) - 1));
+      check(i, addresses.back());
+      if (one.group >= tensor_kind::most_groups)
+        throw invalid_argument(fmt::format("{}: its group {} is not below {}", described(i, one.name), one.group,
+                                           tensor_kind::most_groups));
+      if (one.elements.count() > kernels::most_elements - place)
+        throw invalid_argument(fmt::format("{}: with its {} elements the list has more than it can hold ({})",
+                                           described(i, one.name), one.elements.count(), kernels::most_elements));
+      const auto padding = static_cast<std::uint32_t>(-one.elements.count() % tensor_alignment);
+      starts.push_back(place);
+      kinds.push_back(tensor_kind::encode(one.elements.type(), padding, one.group));
+      place += one.elements.count() + padding;
+      elements += one.elements.count();
+      groups = std::max(groups, one.group + 1);
+      types |= type_bit(one.elements.type());
+    }
+    starts.push_back(place);
+
+    sycl::queue& queue = on.queue();
+    device_addresses = allocate_on_device<std::uint64_t>(queue, count);
+    device_starts = allocate_on_device<std::uint64_t>(queue, count + 1);
+    device_kinds = allocate_on_device<std::uint32_t>(queue, count);
+    for (upload& slot : uploads) slot.addresses = allocate_on_host<std::uint64_t>(queue, count);
+    queue.memcpy(device_starts.get(), starts.data(), starts.size() * sizeof(std::uint64_t));
+    if (count != 0) queue.memcpy(device_kinds.get(), kinds.data(), count * sizeof(std::uint32_t));
+    send_addresses();
+    on.wait();
+    static std::atomic<std::uint64_t> next_id = 0;
+    view.addresses = device_addresses.get();
+    view.starts = device_starts.get();
+    view.kinds = device_kinds.get();
+    view.tensors = static_cast<std::uint32_t>(count);
+    view.chunks = kernels::chunks_of(place);
+    view.id = next_id.fetch_add(1, std::memory_order_relaxed);
+    view.host_addresses = addresses;
+    view.bytes = bytes;
+  }
+
+  /// Refuses an address that the device could not follow.
+  void check(std::size_t index, std::uint64_t address) {
+    if ((address & misaligned_bits[index]) != 0)
+      refuse_alignment(index, tensors[index].name, std::bit_cast<const void*>(address), tensors[index].elements.type());
+    if (!checks.is_known(address)) checks.ask(index, tensors[index].name, address);
+  }
+
+  void need_tensor(std::uint64_t index) const {
+    if (index >= tensors.size())
+      throw invalid_argument(fmt::format("there is no tensor {} in a list of {}", index, tensors.size()));
+  }
+
+  /// Copies the addresses to the device from one of two host buffers in turn, so that the copy before may still run.
+  void send_addresses() {
+    need_no_settings_recorded(on.queue());
+    changed = false;
+    ++view.version;
+    if (tensors.empty()) return;
+    upload& slot = uploads[next_upload];
+    next_upload = (next_upload + 1) % uploads.size();
+    slot.done.wait();
+    for (std::size_t i = 0; i < addresses.size(); ++i) slot.addresses[i] = bytes[i] == 0 ? 0 : addresses[i];
+    slot.done = on.queue().memcpy(device_addresses.get(), slot.addresses.get(), tensors.size() * sizeof(std::uint64_t));
+  }
+
+  struct upload {
+    device_array<std::uint64_t> addresses;
+    sycl::event done;
+  };
+
+  engine on;
+  std::vector<tensor> tensors;  ///< with the addresses that they had at first
+  address_checks checks;
+  std::vector<std::uint64_t> addresses, bytes;  ///< one per tensor, as they are now
+  std::vector<std::uint8_t> misaligned_bits;    ///< of an address: those that must be 0
+  std::uint64_t elements = 0;
+  std::uint32_t groups = 0;
+  std::uint32_t types = 0;  ///< one `type_bit` for each type that there is
+  device_array<std::uint64_t> device_addresses, device_starts;
+  device_array<std::uint32_t> device_kinds;
+  std::array<upload, 2> uploads;
+  std::size_t next_upload = 0;
+  bool changed = false;
+  table view{};
+};
+
+tensor_list::tensor_list(engine on, std::vector<tensor> tensors)
+    : state_(make_state<state>(std::move(on), std::move(tensors))) {}
+
+tensor_list::tensor_list(engine on, array_view only) : tensor_list(std::move(on), std::vector<tensor>{{only}}) {}
+
+std::size_t tensor_list::size() const { return state_->tensors.size(); }
+std::uint64_t tensor_list::elements() const { return state_->elements; }
+std::uint32_t tensor_list::groups() const { return state_->groups; }
+bool tensor_list::is_all(element_type type) const { return (state_->types & ~type_bit(type)) == 0; }
+const engine& tensor_list::on() const { return state_->on; }
+long tensor_list::use_count() const { return state_.use_count(); }
+
+const std::string& tensor_list::name(std::uint64_t index) const {
+  state_->need_tensor(index);
+  return state_->tensors[index].name;
+}
+
+std::uint32_t tensor_list::group(std::size_t index) const {
+  state_->need_tensor(index);
+  return state_->tensors[index].group;
+}
+
+array_view tensor_list::operator[](std::size_t index) const {
+  state_->need_tensor(index);
+  const array_view& first = state_->tensors[index].elements;
+  return {std::bit_cast<const void*>(state_->addresses[index]), first.count(), first.type()};
+}
+
+void tensor_list::set_address(std::size_t index, const void* address) {
+  state_->need_tensor(index);
+  const std::uint64_t next = address_of(address);
+  if (state_->addresses[index] == next) return;
+  state_->check(index, next);
+  state_->addresses[index] = next;
+  state_->changed = true;
+}
+
+void tensor_list::set_addresses(std::span<const void* const> addresses) {
+  state& own = *state_;
+  if (addresses.size() != own.addresses.size())
+    throw invalid_argument(
+        fmt::format("set_addresses: there are {} addresses for a list of {} tensors; give one for "
+                    "each, null for a tensor that is absent",
+                    addresses.size(), own.addresses.size()));
+  bool changes = false;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const std::uint64_t next = address_of(addresses[i]);
+    if (own.addresses[i] == next) continue;
+    own.check(i, next);
+    changes = true;
+  }
+  if (!changes) return;
+  for (std::size_t i = 0; i < addresses.size(); ++i) own.addresses[i] = address_of(addresses[i]);
+  own.changed = true;
+}
+
+const tensor_list::table& tensor_list::prepared() const {
+  if (state_->changed) state_->send_addresses();
+  return state_->view;
+}
+
+}  // namespace syclamp

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of packs of FP32, to a few units in the last place and with the same bits on every device: nothing but
+// additions, multiplications, divisions and FMAs. (sycl::exp and its like take no packs, and each device has its own.)
+//
+// Coefficients are those of Cephes (S. L. Moshier, netlib.org/cephes, single precision).
+#pragma once
+
+#include <cstdint>
+
+#include "sycl_kernels/base/pack.hpp"
+
+namespace syclamp::kernels {
+
+/// e^x. Inf above 88.73, 0 below -104; NaN for NaN. Subnormal results are right, if the device has them.
+template <unsigned Lanes>
+[[gnu::always_inline]] inline pack<float, Lanes> exponential(pack<float, Lanes> x) {
+  using floats = pack<float, Lanes>;
+  using words = pack<std::uint32_t, Lanes>;
+  using integers = pack<std::int32_t, Lanes>;
+  constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;  // k · ln2_high is exact
+  constexpr float rounder = 12582912.0f;  // 1.5 · 2^23: what is added to it is rounded to an integer in its low bits
+  x = x > 89.0f ? floats(89.0f) : x < -105.0f ? floats(-105.0f) : x;  // by comparisons, which a NaN survives
+  const floats shifted = x * 1.44269504f + rounder, k = shifted - rounder;
+  const integers power = __builtin_bit_cast(integers, shifted) - 0x4b400000;
+  const auto fma = [](floats a, floats b, floats c) { return __builtin_elementwise_fma(a, b, c); };
+  const floats r = fma(-k, floats(ln2_low), fma(-k, floats(ln2_high), x));
+  floats p = fma(r, floats(1.9875691500e-4f), floats(1.3981999507e-3f));
+  p = fma(p, r, floats(8.3334519073e-3f));
+  p = fma(p, r, floats(4.1665795894e-2f));
+  p = fma(p, r, floats(1.6666665459e-1f));
+  p = fma(p, r, floats(5.0000001201e-1f));
+  p = fma(p * r, r, r) + 1.0f;
+  // 2^k in two factors, as it may be beyond the range while the result is not.
+  const integers half = power >> 1;
+  const auto two_to = [](integers n) { return __builtin_bit_cast(floats, __builtin_bit_cast(words, n + 127) << 23); };
+  return p * two_to(half) * two_to(power - half);
+}
+
+/// The natural logarithm of a positive normal number.
+template <unsigned Lanes>
+[[gnu::always_inline]] inline pack<float, Lanes> logarithm(pack<float, Lanes> x) {
+  using floats = pack<float, Lanes>;
+  using words = pack<std::uint32_t, Lanes>;
+  using integers = pack<std::int32_t, Lanes>;
+  const words raw = __builtin_bit_cast(words, x);
+  // x = m · 2^k with m from √½ to √2.
+  const words above = ones<words>((raw & 0x7fffffu) > 0x3504f3u);
+  const integers k = __builtin_bit_cast(integers, (raw >> 23) + above) - 127;
+  const floats m = __builtin_bit_cast(floats, (raw & 0x7fffffu) | (127u - above) << 23);
+  const floats r = m - 1.0f, square = r * r, turns = __builtin_convertvector(k, floats);
+  floats p = 7.0376836292e-2f;
+  for (const float coefficient : {-1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f, 1.4249322787e-1f,
+                                  -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f})
+    p = __builtin_elementwise_fma(p, r, floats(coefficient));
+  p = p * r * square + turns * -2.12194440e-4f - 0.5f * square;
+  return r + p + turns * 0.693359375f;
+}
+
+template <unsigned Lanes>
+[[gnu::always_inline]] inline pack<float, Lanes> hyperbolic_tangent(pack<float, Lanes> x) {
+  using floats = pack<float, Lanes>;
+  const floats size = __builtin_elementwise_abs(x), square = x * x;
+  const floats large = 1.0f - 2.0f / (exponential<Lanes>(2.0f * size) + 1.0f);
+  floats p = -5.70498872745e-3f;
+  for (const float coefficient : {2.06390887954e-2f, -5.37397155531e-2f, 1.33314422036e-1f, -3.33332819422e-1f})
+    p = __builtin_elementwise_fma(p, square, floats(coefficient));
+  const floats small = __builtin_elementwise_fma(p * square, x, x);
+  return size < 0.625f ? small : x < 0.0f ? -large : large;
+}
+
+/// 1 / (1 + e^-x).
+template <unsigned Lanes>
+[[gnu::always_inline]] inline pack<float, Lanes> sigmoid(pack<float, Lanes> x) {
+  return 1.0f / (1.0f + exponential<Lanes>(-x));
+}
+
+}  // namespace syclamp::kernels

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm: matrix products on every device, of any of FP16, BF16 and FP32, in FP32.
+//
+//   gemm_tiles   a work-group a tile of C   A, B, C, bias → C
+//
+// Each element of C is summed up in the order of the inner dimension, whatever the profile: same bits on all of them.
+#pragma once
+
+#include "sycl_kernels/walk/tile.hpp"
+
+namespace syclamp::kernels {
+
+/// Multiplies packs in registers. A part is four rows of one pack; a work-item has one of them, which stays in
+/// registers, or, in small groups, several.
+template <unsigned Lanes, unsigned GroupSize>
+class pack_multiplier {
+ public:
+  using as = as_float;
+  static constexpr unsigned tile_rows = tile_of(GroupSize).rows, tile_columns = tile_of(GroupSize).columns;
+  static constexpr unsigned depth = GroupSize == 1 ? 64 : 16;
+  // On GPUs, rows that begin in different banks of local memory.
+  static constexpr unsigned a_stride = depth + (GroupSize == 1 ? 0 : 1), b_stride = tile_columns;
+  static constexpr unsigned c_stride = tile_columns;
+
+  [[gnu::always_inline]] explicit pack_multiplier(const work_item&) {}
+
+  [[gnu::always_inline]] void add(const work_item& item, const float* a, const float* b) {
+    for_each_part(
+        item, [&](pack<float, Lanes>* sums, std::uint32_t row, std::uint32_t column) __attribute__((always_inline)) {
+          pack<float, Lanes> sum[rows];
+#pragma unroll
+          for (unsigned r = 0; r < rows; ++r) sum[r] = sums[r];
+          for (unsigned k = 0; k < depth; ++k) {
+            const auto line = load_pack<Lanes, false>(b + k * b_stride + column, 0);
+#pragma unroll
+            for (unsigned r = 0; r < rows; ++r)
+              sum[r] = __builtin_elementwise_fma(pack<float, Lanes>(a[(row + r) * a_stride + k]), line, sum[r]);
+          }
+#pragma unroll
+          for (unsigned r = 0; r < rows; ++r) sums[r] = sum[r];
+        });
+  }
+
+  [[gnu::always_inline]] void store(const work_item& item, float* c) {
+    for_each_part(
+        item, [&](pack<float, Lanes>* sums, std::uint32_t row, std::uint32_t column) __attribute__((always_inline)) {
+#pragma unroll
+          for (unsigned r = 0; r < rows; ++r) store_pack<Lanes, false>(c + (row + r) * c_stride + column, 0, sums[r]);
+        });
+  }
+
+ private:
+  static constexpr unsigned rows = 4, across = tile_columns / Lanes;
+  static constexpr unsigned parts = tile_rows / rows * across / GroupSize;  // of a work-item
+  static_assert(parts >= 1, "a work-group larger than its tile");
+
+  template <typename Action>
+  [[gnu::always_inline]] void for_each_part(const work_item& item, Action action) {
+    const auto part = [&](unsigned i) __attribute__((always_inline)) {
+      const std::uint32_t index = item.id + i * GroupSize;
+      action(sums_[i], index / across * rows, index % across * Lanes);
+    };
+    if constexpr (parts <= 4) {
+#pragma unroll
+      for (unsigned i = 0; i < parts; ++i) part(i);
+    } else {
+#pragma nounroll
+      for (unsigned i = 0; i < parts; ++i) part(i);
+    }
+  }
+
+  pack<float, Lanes> sums_[parts][rows] = {};
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct gemm_tiles : tile_walk<pack_multiplier<MostLanes, GroupSize>, MostLanes, GroupSize> {};
+
+}  // namespace syclamp::kernels

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm_blocks: the product with blocks, multiplied by plain arithmetic. Its only use is to test on any device
+// everything that gemm_joint_half does but the instruction itself.
+#pragma once
+
+#include "sycl_kernels/base/format.hpp"
+#include "sycl_kernels/matrix/block_multiplier.hpp"
+
+namespace syclamp::kernels {
+
+/// Each work-item of a sub-group keeps some elements of the quarter.
+template <typename Format, unsigned GroupSize>
+class plain_blocks {
+ public:
+  [[gnu::always_inline]] void clear(const work_item&) {
+    for (unsigned i = 0; i < elements; ++i) sums_[i] = 0.0f;
+  }
+
+  [[gnu::always_inline]] void add(const work_item& item, const std::uint16_t* a, unsigned a_stride,
+                                  const std::uint16_t* b, unsigned b_stride) {
+    for (unsigned i = 0; i < elements; ++i) {
+      const std::uint32_t index = item.id % members + i * members, row = index / 32, column = index % 32;
+      for (unsigned k = 0; k < block_size; ++k)
+        sums_[i] = __builtin_elementwise_fma(widen<Format>(a[row * a_stride + k]),
+                                             widen<Format>(b[k * b_stride + column]), sums_[i]);
+    }
+  }
+
+  [[gnu::always_inline]] void store(const work_item& item, float* c, unsigned c_stride) const {
+    for (unsigned i = 0; i < elements; ++i) {
+      const std::uint32_t index = item.id % members + i * members;
+      c[index / 32 * c_stride + index % 32] = sums_[i];
+    }
+  }
+
+ private:
+  static constexpr unsigned members = GroupSize / 4, elements = 32 * 32 / members;
+  float sums_[elements];
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct gemm_blocks_half : tile_walk<block_multiplier<plain_blocks<format<element_type::float16>, GroupSize>, GroupSize>,
+                                    MostLanes, GroupSize> {};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct gemm_blocks_brain
+    : tile_walk<block_multiplier<plain_blocks<format<element_type::bfloat16>, GroupSize>, GroupSize>, MostLanes,
+                GroupSize> {};
+
+}  // namespace syclamp::kernels

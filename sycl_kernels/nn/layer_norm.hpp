@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// layer_norm: each row less its mean, over its standard deviation; forward and backward.
+//
+//   layer_norm_rows       a work-group a row                   x → y, mean and 1/deviation of each row
+//   layer_norm_gradient   a work-group a row                   dy, x → dx
+//   layer_norm_sums       a work-group some packs of columns   dy, x → gradients of scale and shift
+//
+// The variance is that of the deviations, in a second pass over the row: squares of large numbers are never subtracted.
+#pragma once
+
+#include "sycl_kernels/nn/row_sums.hpp"
+
+namespace syclamp::kernels {
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct layer_norm_rows {
+  struct shared {
+    sum_of sums[GroupSize];
+  };
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const void* x, element_type x_type,
+                                         std::uint64_t x_stride, const void* scale, element_type scale_type,
+                                         const void* shift, element_type shift_type, void* y, element_type y_type,
+                                         std::uint64_t y_stride, std::uint32_t columns, float epsilon, float* means,
+                                         float* inverses) {
+    using floats = pack<float, MostLanes>;
+    const row_matrix<MostLanes> in(x, x_type, x_stride), out(y, y_type, y_stride);
+    const row_matrix<MostLanes> by(scale, scale_type, 0), plus(shift, shift_type, 0);
+    const std::uint64_t row = item.group;
+    const auto size = static_cast<float>(columns);
+    const auto sum = [&](auto term) __attribute__((always_inline)) {
+      return over_row<sum_of, MostLanes, GroupSize>(item, local.sums, columns, 0.0f, term);
+    };
+    const float mean = sum([&](std::uint32_t column, std::uint32_t count)
+                               __attribute__((always_inline)) { return in.load(row, column, count); }) /
+                       size;
+    const float variance = sum([&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+                             const floats d = first_lanes<MostLanes>(in.load(row, column, count) - mean, count);
+                             return d * d;
+                           }) /
+                           size;
+    const float inverse = 1.0f / __builtin_elementwise_sqrt(variance + epsilon);
+    for_each_pack_of_row<MostLanes, GroupSize>(
+        item, columns, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+          const floats normal = (in.load(row, column, count) - mean) * inverse;
+          out.store(row, column, count,
+                    __builtin_elementwise_fma(normal, by.load(0, column, count), plus.load(0, column, count)));
+        });
+    if (item.id == 0) {
+      means[row] = mean;
+      inverses[row] = inverse;
+    }
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct layer_norm_gradient {
+  struct shared {
+    sum_of sums[GroupSize];
+  };
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const void* x, element_type x_type,
+                                         std::uint64_t x_stride, const void* scale, element_type scale_type,
+                                         const void* dy, element_type dy_type, std::uint64_t dy_stride, void* dx,
+                                         element_type dx_type, std::uint64_t dx_stride, std::uint32_t columns,
+                                         const float* means, const float* inverses) {
+    using floats = pack<float, MostLanes>;
+    const row_matrix<MostLanes> in(x, x_type, x_stride), from(dy, dy_type, dy_stride), to(dx, dx_type, dx_stride);
+    const row_matrix<MostLanes> by(scale, scale_type, 0);
+    const std::uint64_t row = item.group;
+    const float mean = means[row], inverse = inverses[row];
+    const auto size = static_cast<float>(columns);
+    const auto gradient = [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+      return from.load(row, column, count) * by.load(0, column, count);
+    };
+    const auto normal = [&](std::uint32_t column, std::uint32_t count)
+                            __attribute__((always_inline)) { return (in.load(row, column, count) - mean) * inverse; };
+    const auto sum = [&](auto term) __attribute__((always_inline)) {
+      return over_row<sum_of, MostLanes, GroupSize>(item, local.sums, columns, 0.0f, term);
+    };
+    const float average = sum(gradient) / size;
+    const float along = sum([&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+                          return gradient(column, count) * normal(column, count);  // 0 beyond the row, as `gradient` is
+                        }) /
+                        size;
+    for_each_pack_of_row<MostLanes, GroupSize>(
+        item, columns, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+          const floats part = gradient(column, count) - average - normal(column, count) * along;
+          to.store(row, column, count, part * inverse);
+        });
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct layer_norm_sums {
+  using sums = column_sums<MostLanes, GroupSize>;
+  using shared = typename sums::shared;
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const void* x, element_type x_type,
+                                         std::uint64_t x_stride, const void* dy, element_type dy_type,
+                                         std::uint64_t dy_stride, std::uint64_t rows, std::uint32_t columns,
+                                         const float* means, const float* inverses, void* dscale,
+                                         element_type dscale_type, void* dshift, element_type dshift_type) {
+    using floats = pack<float, MostLanes>;
+    const row_matrix<MostLanes> in(x, x_type, x_stride), from(dy, dy_type, dy_stride);
+    const row_matrix<MostLanes> to_scale(dscale, dscale_type, 0), to_shift(dshift, dshift_type, 0);
+    sums::run(
+        item, local, rows, columns,
+        [&](std::uint64_t row, std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+          const floats normal = (in.load(row, column, count) - means[row]) * inverses[row];
+          return from.load(row, column, count) * normal;
+        },
+        [&](std::uint32_t column, std::uint32_t count, floats sum)
+            __attribute__((always_inline)) { to_scale.store(0, column, count, sum); });
+    sums::run(
+        item, local, rows, columns,
+        [&](std::uint64_t row, std::uint32_t column, std::uint32_t count)
+            __attribute__((always_inline)) { return from.load(row, column, count); },
+        [&](std::uint32_t column, std::uint32_t count, floats sum)
+            __attribute__((always_inline)) { to_shift.store(0, column, count, sum); });
+  }
+};
+
+}  // namespace syclamp::kernels

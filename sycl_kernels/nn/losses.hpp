@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// losses: what a row costs, and its gradient, in one kernel. The gradient is multiplied by the loss scale in FP32,
+// before it is rounded to the type in which it is stored: this is what loss scaling is for.
+//
+//   cross_entropy_rows   a work-group a row   logits, labels → loss of each row, gradient
+//   squared_error_rows   a work-group a row   y, target → sum of squares of each row, gradient
+//   mean_of_rows         one work-group       losses of rows → one number
+#pragma once
+
+#include "sycl_kernels/base/functions.hpp"
+#include "sycl_kernels/nn/row_sums.hpp"
+
+namespace syclamp::kernels {
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct cross_entropy_rows {
+  struct shared {
+    sum_of sums[GroupSize];
+    largest_of largest[GroupSize];
+  };
+
+  /// `weight` is 1 / rows. The largest logit is subtracted first, so that no exponential overflows.
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const void* logits,
+                                         element_type logits_type, std::uint64_t logits_stride,
+                                         const std::uint32_t* labels, std::uint32_t columns, float weight,
+                                         const float* loss_scale, float* losses, void* gradient,
+                                         element_type gradient_type, std::uint64_t gradient_stride) {
+    using floats = pack<float, MostLanes>;
+    constexpr float lowest = -0x1.fffffep127f;
+    const row_matrix<MostLanes> in(logits, logits_type, logits_stride), out(gradient, gradient_type, gradient_stride);
+    const std::uint64_t row = item.group;
+    const std::uint32_t label = labels[row];
+    const float largest = over_row<largest_of, MostLanes, GroupSize>(
+        item, local.largest, columns, lowest,
+        [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+          return first_lanes<MostLanes>(in.load(row, column, count), count, lowest);
+        });
+    const auto power = [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+      return first_lanes<MostLanes>(exponential<MostLanes>(in.load(row, column, count) - largest), count);
+    };
+    const float sum = over_row<sum_of, MostLanes, GroupSize>(item, local.sums, columns, 0.0f, power);
+    const float wrong_label = label < columns ? 0.0f : __builtin_bit_cast(float, 0x7fc00000u);  // NaN: it must not pass
+    const float factor = (loss_scale != nullptr ? *loss_scale : 1.0f) * weight + wrong_label;
+    if (item.id == 0) {
+      const std::uint32_t column = label < columns ? label : 0;
+      const float own = in.load(row, column, 1)[0] - largest;
+      losses[row] = logarithm<2>(pack<float, 2>(sum))[0] - own + wrong_label;
+    }
+    if (out.exists())
+      for_each_pack_of_row<MostLanes, GroupSize>(
+          item, columns, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+            floats share = power(column, count) / sum;
+#pragma unroll
+            for (unsigned i = 0; i < MostLanes; ++i) share[i] -= column + i == label ? 1.0f : 0.0f;
+            out.store(row, column, count, share * factor);
+          });
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct squared_error_rows {
+  struct shared {
+    sum_of sums[GroupSize];
+  };
+
+  /// `weight` is 1 / (rows · columns).
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const void* y, element_type y_type,
+                                         std::uint64_t y_stride, const void* target, element_type target_type,
+                                         std::uint64_t target_stride, std::uint32_t columns, float weight,
+                                         const float* loss_scale, float* losses, void* gradient,
+                                         element_type gradient_type, std::uint64_t gradient_stride) {
+    using floats = pack<float, MostLanes>;
+    const row_matrix<MostLanes> in(y, y_type, y_stride), to(target, target_type, target_stride);
+    const row_matrix<MostLanes> out(gradient, gradient_type, gradient_stride);
+    const std::uint64_t row = item.group;
+    const auto residual = [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+      return in.load(row, column, count) - to.load(row, column, count);
+    };
+    const float sum = over_row<sum_of, MostLanes, GroupSize>(
+        item, local.sums, columns, 0.0f, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+          const floats r = residual(column, count);
+          return r * r;
+        });
+    if (item.id == 0) losses[row] = sum;
+    const float factor = 2.0f * ((loss_scale != nullptr ? *loss_scale : 1.0f) * weight);
+    if (out.exists())
+      for_each_pack_of_row<MostLanes, GroupSize>(
+          item, columns, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+            out.store(row, column, count, residual(column, count) * factor);
+          });
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct mean_of_rows {
+  struct shared {
+    sum_of sums[GroupSize];
+  };
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const float* losses, std::uint32_t rows,
+                                         float weight, float* mean) {
+    const row_matrix<MostLanes> in(losses, element_type::float32, 0);
+    const float sum = over_row<sum_of, MostLanes, GroupSize>(
+        item, local.sums, rows, 0.0f, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+          return in.load(0, column, count);
+        });
+    if (item.id == 0) *mean = sum * weight;
+  }
+};
+
+}  // namespace syclamp::kernels

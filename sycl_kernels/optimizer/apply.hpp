@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// apply: a step of an optimizer whose maths, a rule, is its parameter (docs/adding-an-optimizer.md).
+//
+//   <rule>_step   many work-groups   gradients, weights, moments → weights, copy of the weights, moments
+//
+// Everything between the loads and the stores happens in registers: unscale and clip by the verdict, the rule, rounding
+// to the type of the copy. If the verdict is to skip, nothing is written. Gradients never are.
+//
+// The number of the step and the learning rate are the device's own. Every work-group reads the number while it works;
+// the last one to be done, which it knows by a ticket, counts the step.
+#pragma once
+
+#include "sycl_kernels/base/counter.hpp"
+#include "sycl_kernels/optimizer/learning_rate.hpp"
+#include "sycl_kernels/optimizer/weights.hpp"
+#include "sycl_kernels/walk/pack_walk.hpp"
+
+namespace syclamp::kernels {
+
+/// The verdict on a group: its own, or the same for all if `stride` is 0. Gradients to be climbed are turned round.
+inline step_verdict verdict_on(const step_verdict* verdicts, std::uint32_t stride, std::uint32_t group,
+                               const hyper_parameters& hyper) {
+  step_verdict verdict = verdicts[std::uint64_t{group} * stride];
+  if (hyper.maximize != 0) verdict.clip = -verdict.clip;
+  return verdict;
+}
+
+/// Counts the step for the groups that have taken it, when all work-groups are done. Called by all work-items.
+template <unsigned GroupSize>
+[[gnu::always_inline]] inline void count_step(const work_item& item, optimizer_memory* memory, parameter_group* groups,
+                                              const step_verdict* verdicts, std::uint32_t stride) {
+  if constexpr (GroupSize > 1) item.barrier();
+  if (item.id == 0 && take_ticket(&memory->tickets) + 1 == item.groups) {
+    memory->tickets = 0;
+    for (std::uint32_t i = 0; i < memory->groups; ++i)
+      groups[i].applied += verdicts[std::uint64_t{i} * stride].apply != 0 ? 1 : 0;
+  }
+}
+
+/// True if all streams are aligned to packs, so that a GPU moves whole ones.
+template <unsigned States, unsigned Lanes>
+[[gnu::always_inline]] inline bool is_aligned(const any_gradient& gradient, const parameter_slot& slot) {
+  const auto fits = [](std::uint64_t address, std::uint32_t size) { return address % (Lanes * size) == 0; };
+  bool all = fits(gradient.address, size_of(gradient.type)) && fits(slot.model, size_of(slot.model_type)) &&
+             fits(slot.weights, slot.storage == weight_storage::split ? 2 : 4);
+  for (unsigned i = 0; i < States; ++i) all = all && fits(slot.states[i], size_of(slot.state_type));
+  return all;
+}
+
+/// A rule is made from a `group_step` (and from the norms of the tensor, if it is one that has passes before this one)
+/// and called with packs of gradients, weights and moments: `rule(g, w, state)` changes w and state[0] to
+/// state[Rule::states - 1]. What it declares that it does not need is left out: `reads_gradients`, `writes_states`.
+template <typename Rule, unsigned Lanes, unsigned GroupSize>
+struct apply_list {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* addresses,
+                                         const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
+                                         const parameter_slot* slots, parameter_group* groups, optimizer_memory* memory,
+                                         const step_verdict* verdicts, std::uint32_t stride,
+                                         const tensor_norms* norms) {
+    const tensor_table table{addresses, starts, kinds, tensors};
+    for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
+      const parameter_group& group = groups[piece.group()];
+      const step_verdict verdict = verdict_on(verdicts, stride, piece.group(), group.hyper);
+      if (verdict.apply == 0) {
+        // Not a bit changes.
+      } else if constexpr (requires { Rule(group_step(group), norms[0]); }) {
+        apply_piece(item, piece, slots[piece.tensor()], group, *memory, verdict,
+                    Rule(group_step(group), norms[piece.tensor()]));
+      } else {
+        apply_piece(item, piece, slots[piece.tensor()], group, *memory, verdict, Rule(group_step(group)));
+      }
+    });
+    count_step<GroupSize>(item, memory, groups, verdicts, stride);
+  }
+
+ private:
+  static constexpr bool reads_gradients() {
+    if constexpr (requires { Rule::reads_gradients; }) return Rule::reads_gradients;
+    return true;
+  }
+  static constexpr bool writes_states() {
+    if constexpr (requires { Rule::writes_states; }) return Rule::writes_states;
+    return true;
+  }
+
+  [[gnu::always_inline]] static void apply_piece(const work_item& item, const segment& piece,
+                                                 const parameter_slot& slot, const parameter_group& group,
+                                                 const optimizer_memory& memory, const step_verdict& verdict,
+                                                 const Rule& rule) {
+    const any_gradient gradient{piece.address(), piece.type()};
+    const tensor_noise noise{memory.stochastic != 0, random_stream(memory.seed, group.applied, piece.tensor())};
+    const bool aligned = is_aligned<Rule::states, Lanes>(gradient, slot);
+    const auto each = [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
+      return [=, &rule, &verdict](auto place) __attribute__((always_inline)) {
+        constexpr unsigned lanes = decltype(place)::lanes;
+        pack<float, lanes> state[Rule::states + 1], g = 0;
+        pack<float, lanes> w = weights.template load<lanes>(place);
+        states.template load<lanes>(place, state);
+        if constexpr (reads_gradients()) {
+          g = verdict.gradient(from.template load<lanes>(place));
+        } else {
+          static_cast<void>(verdict);  // clang would warn that it is captured for nothing
+        }
+        rule(g, w, state);
+        const auto bits = random.template at<lanes>(place);
+        if constexpr (writes_states()) states.template store<lanes>(place, state, bits);
+        weights.template store<lanes>(place, w, bits);
+      };
+    };
+    const auto any = each(gradient, any_weights(slot), any_states<Rule::states>{slot}, noise);
+    if constexpr (GroupSize == 1) {
+      const bool is_done =
+          with_known_storage<Rule::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
+            for_each_pack<Lanes, GroupSize>(item, piece, false, each(known...));
+          });
+      if (!is_done) for_each_pack<Lanes, GroupSize>(item, piece, false, any);
+    } else {
+      if (aligned) {
+        const bool is_done =
+            with_known_storage<Rule::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
+              for_each_streamed_pack<Lanes, GroupSize>(item, piece, each(known...));
+            });
+        if (!is_done) for_each_half_pack<Lanes, GroupSize>(item, piece, any);
+      }
+      for_each_other_element<Lanes, GroupSize>(item, piece, aligned, any);
+    }
+  }
+};
+
+}  // namespace syclamp::kernels

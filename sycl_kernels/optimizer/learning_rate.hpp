@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a step knows of its group before it looks at any element: learning rate, number of the step, bias corrections.
+#pragma once
+
+#include "sycl_kernels/base/scalar_maths.hpp"
+#include "sycl_kernels/shared/optimizer_layout.hpp"
+
+namespace syclamp::kernels {
+
+/// By what the learning rate is multiplied after `applied` steps.
+[[gnu::always_inline]] inline float schedule_factor(const lr_schedule& by, std::uint64_t applied) {
+  if (applied < by.warm_up) return static_cast<float>(applied + 1) / static_cast<float>(by.warm_up);
+  const std::uint64_t since = applied - by.warm_up;
+  if (by.kind == lr_schedule::shape::decay) return power_of(by.gamma, since / by.steps);
+  if (by.kind != lr_schedule::shape::cosine) return 1.0f;
+  if (since >= by.steps) return by.lowest;
+  // (1 + cos πx) / 2 = sin²(π(1 - x)/2), without a difference of nearly equal numbers.
+  const float sine = sine_of_quarters(static_cast<float>(by.steps - since) / static_cast<float>(by.steps));
+  return __builtin_elementwise_fma(1.0f - by.lowest, sine * sine, by.lowest);
+}
+
+/// The learning rate before the schedule: the caller's, in device memory, or the group's.
+[[gnu::always_inline]] inline float rate_of(const parameter_group& group) {
+  return group.lr != 0 ? *reinterpret_cast<const float*>(group.lr) : group.hyper.lr;
+}
+
+/// The step that a group is about to take.
+struct group_step {
+  const hyper_parameters& hyper;
+  float lr;              ///< by the schedule
+  std::uint64_t number;  ///< 1 for the first
+
+  [[gnu::always_inline]] explicit group_step(const parameter_group& group)
+      : hyper(group.hyper),
+        lr(rate_of(group) * schedule_factor(group.schedule, group.applied)),
+        number(group.applied + 1) {}
+
+  /// 1 - β^t, by which a moment is divided because it began with 0.
+  [[gnu::always_inline]] float bias(const decay_rate& beta) const {
+    return -expm1_of(static_cast<float>(number) * beta.logarithm);
+  }
+
+  /// Weight decay as a part of the gradient, and as a part of the step: one of them is 0.
+  float decay_of_gradient() const { return hyper.decoupled != 0 ? 0.0f : hyper.weight_decay; }
+  float decay_of_weights() const { return hyper.decoupled != 0 ? lr * hyper.weight_decay : 0.0f; }
+};
+
+}  // namespace syclamp::kernels

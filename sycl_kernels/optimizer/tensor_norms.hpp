@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Norms of each tensor, for optimizers whose step depends on them: two kernels before the one that applies.
+//
+//   <rule>_pieces   many work-groups   gradients, weights, moments → piece_norms[], moments
+//   <rule>_norms    many work-groups   piece_norms[] → tensor_norms[]
+//
+// The piece of tensor t in chunk c has the record number c + t, as in inspect_tensors.hpp. Sums are formed in a fixed
+// order: blocks of packs, lanes, work-items, pieces.
+#pragma once
+
+#include <type_traits>
+
+#include "sycl_kernels/optimizer/apply.hpp"
+#include "sycl_kernels/tensors/findings.hpp"
+
+namespace syclamp::kernels {
+
+inline piece_norms merge(piece_norms a, const piece_norms& b) { return {a.weights + b.weights, a.updates + b.updates}; }
+
+/// Two sums of squares of so many packs as one work-item takes of a piece: lane by lane, in blocks; or, if it takes no
+/// more than a block, as on GPUs, of the lanes at once, which saves registers.
+template <unsigned Lanes, unsigned GroupSize>
+class square_sums {
+ public:
+  [[gnu::always_inline]] void add(pack<float, Lanes> a, pack<float, Lanes> b) {
+    if constexpr (has_blocks) {
+      block_a_ = __builtin_elementwise_fma(a, a, block_a_);
+      block_b_ = __builtin_elementwise_fma(b, b, block_b_);
+      if (++packs_ % block == 0) end_block();
+    } else {
+      a_ += sum_lanes<float, Lanes>(a * a);
+      b_ += sum_lanes<float, Lanes>(b * b);
+    }
+  }
+
+  [[gnu::always_inline]] piece_norms total() {
+    if constexpr (has_blocks) {
+      end_block();
+      return {sum_lanes<float, Lanes>(a_), sum_lanes<float, Lanes>(b_)};
+    } else {
+      return {a_, b_};
+    }
+  }
+
+ private:
+  static constexpr bool has_blocks = chunk_elements / Lanes / GroupSize > 64;
+  static constexpr std::uint32_t block = 64;  // the error of a sum grows with the terms that enter one accumulator
+  using sum = std::conditional_t<has_blocks, pack<float, Lanes>, float>;
+
+  [[gnu::always_inline]] void end_block() {
+    a_ += block_a_;
+    b_ += block_b_;
+    block_a_ = block_b_ = 0;
+  }
+
+  sum a_ = 0, b_ = 0, block_a_ = 0, block_b_ = 0;
+  std::uint32_t packs_ = 0;
+};
+
+/// A part that prepares a rule: `part(g, w, state)` changes the moments, if it has any, and returns what takes the
+/// place of the update in the norms.
+template <typename Part, unsigned Lanes, unsigned GroupSize>
+struct prepare_list {
+  struct shared {
+    piece_norms norms[GroupSize];
+  };
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
+                                         const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
+                                         const parameter_slot* slots, const parameter_group* groups,
+                                         const optimizer_memory* memory, const step_verdict* verdicts,
+                                         std::uint32_t stride, piece_norms* pieces) {
+    const tensor_table table{addresses, starts, kinds, tensors};
+    for (piece_walk piece(table, chunks_of_group(item, table)); piece.exists(); piece.next()) {
+      const parameter_group& group = groups[piece.group()];
+      const step_verdict verdict = verdict_on(verdicts, stride, piece.group(), group.hyper);
+      local.norms[item.id] = {0.0f, 0.0f};
+      if (verdict.apply != 0)
+        local.norms[item.id] = prepare_piece(item, piece, slots[piece.tensor()], group, *memory, verdict);
+      const piece_norms all = reduce_over_group<GroupSize>(item, local.norms);
+      if (item.id == 0) pieces[std::uint64_t{piece.chunk()} + piece.tensor()] = all;
+    }
+  }
+
+ private:
+  using floats = pack<float, Lanes>;
+
+  [[gnu::always_inline]] static piece_norms prepare_piece(const work_item& item, const segment& piece,
+                                                          const parameter_slot& slot, const parameter_group& group,
+                                                          const optimizer_memory& memory, const step_verdict& verdict) {
+    const Part part{group_step(group)};
+    const any_gradient gradient{piece.address(), piece.type()};
+    const tensor_noise noise{memory.stochastic != 0, random_stream(memory.seed, group.applied, piece.tensor())};
+    const bool aligned = is_aligned<Part::states, Lanes>(gradient, slot);
+    square_sums<Lanes, GroupSize> sums;
+    const auto each = [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
+      return [=, &part, &verdict](auto place, auto add) __attribute__((always_inline)) {
+        constexpr unsigned lanes = decltype(place)::lanes;
+        pack<float, lanes> state[Part::states + 1], w = 0;
+        if constexpr (Part::states > 0) {
+          w = weights.template load<lanes>(place);
+          states.template load<lanes>(place, state);
+        }
+        const auto update = part(verdict.gradient(from.template load<lanes>(place)), w, state);
+        add(w, update);
+        if constexpr (Part::states > 0) states.template store<lanes>(place, state, random.template at<lanes>(place));
+      };
+    };
+    const auto any = each(gradient, any_weights(slot), any_states<Part::states>{slot}, noise);
+    const auto add = [&](floats w, floats update) __attribute__((always_inline)) { sums.add(w, update); };
+    if constexpr (GroupSize == 1) {
+      const bool is_done =
+          with_known_storage<Part::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
+            const auto one = each(known...);
+            for_each_pack<Lanes, GroupSize>(item, piece, false,
+                                            [&](auto place) __attribute__((always_inline)) { one(place, add); });
+          });
+      if (!is_done)
+        for_each_pack<Lanes, GroupSize>(item, piece, false,
+                                        [&](auto place) __attribute__((always_inline)) { any(place, add); });
+    } else {
+      bool is_done = false;
+      if (aligned)
+        is_done = with_known_storage<Part::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
+          const auto one = each(known...);
+          for_each_streamed_pack<Lanes, GroupSize>(item, piece,
+                                                   [&](auto place) __attribute__((always_inline)) { one(place, add); });
+        });
+      floats weights = 0, updates = 0;  // as if they were packs, so that the sums do not depend on alignment
+      for_each_other_lane<Lanes, GroupSize>(
+          item, piece, is_done,
+          [&](auto place, std::uint32_t lane) __attribute__((always_inline)) {
+            any(place, [&](auto w, auto update) __attribute__((always_inline)) {
+#pragma unroll
+              for (std::uint32_t i = 0; i < Lanes; ++i) {
+                weights[i] = i == lane ? w[0] : weights[i];
+                updates[i] = i == lane ? update[0] : updates[i];
+              }
+            });
+          },
+          [&]() __attribute__((always_inline)) {
+            add(weights, updates);
+            weights = updates = 0;
+          });
+    }
+    return sums.total();
+  }
+};
+
+/// `Rule::finish(now, sums, norms)` makes of the sums of a tensor what its elements need.
+template <typename Rule, unsigned GroupSize>
+struct finish_norms {
+  struct sums {
+    exact_sum weights, updates;
+  };
+  friend sums merge(sums a, const sums& b) {
+    a.weights.add(b.weights);
+    a.updates.add(b.updates);
+    return a;
+  }
+  struct shared {
+    sums all[GroupSize];
+  };
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
+                                         const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
+                                         const parameter_group* groups, const step_verdict* verdicts,
+                                         std::uint32_t stride, const piece_norms* pieces, tensor_norms* norms) {
+    for (std::uint64_t tensor = item.group; tensor < tensors; tensor += item.groups) {
+      const std::uint64_t begin = starts[tensor], end = starts[tensor + 1] - tensor_kind::padding(kinds[tensor]);
+      const bool exists = addresses[tensor] != 0 && begin != end;
+      const std::uint64_t first = begin / chunk_elements, last = exists ? (end - 1) / chunk_elements + 1 : first;
+      sums mine;
+      for (std::uint64_t chunk = first + item.id; chunk < last; chunk += GroupSize) {
+        const piece_norms& one = pieces[chunk + tensor];
+        mine = merge(mine, sums{{one.weights, 0}, {one.updates, 0}});
+      }
+      const sums all = reduce_over_group<GroupSize>(item, local.all, mine);
+      const std::uint32_t group = tensor_kind::group(kinds[tensor]);
+      if (item.id == 0 && exists && verdicts[std::uint64_t{group} * stride].apply != 0)
+        Rule::finish(group_step(groups[group]), piece_norms{all.weights.value(), all.updates.value()}, norms[tensor]);
+    }
+  }
+};
+
+}  // namespace syclamp::kernels

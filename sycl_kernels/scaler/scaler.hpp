@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scaler: judges a step, and moves the scale when it is over.
+//
+//   inspect_and_judge   one work-group        chunk_findings[] → inspection, verdict, draft
+//   judge_gradients     one work-item         inspection[] → verdict[], draft[]     where the two cannot be one kernel
+//   report_jointly      one work-item         inspection[] → joint findings         of optimizers that step together
+//   refuse_jointly      a work-item a scale   joint findings → verdict[]            of those that were judged before
+//   fill_ballots        a work-item a scale   inspection[] → ballot[]               for a consensus over ranks
+//   update_scale        a work-item a scale   draft[], state[] → state[], ledger
+//   resume_scaling      a work-item a scale   state[] → state[], no longer stopped
+//   guard_value         one work-item         a value far above its mean → user findings
+//   check_limits        one work-item         limits of clipping by hand → verdict[]
+//
+// The kernels of a queue run one after the other, so what one of them leaves the next one may change without atomics.
+#pragma once
+
+#include "sycl_kernels/shared/scaler_layout.hpp"
+#include "sycl_kernels/tensors/inspect.hpp"
+#include "sycl_kernels/tensors/norm.hpp"
+#include "sycl_kernels/walk/factor.hpp"
+
+namespace syclamp::kernels {
+
+/// True if a limit or a learning rate in device memory is negative or NaN: one that was checked before, or `max_norm`,
+/// which may be null.
+inline bool has_invalid_numbers(const scaler_memory& memory, const float* max_norm) {
+  return memory.invalid_numbers != 0 || (max_norm != nullptr && !is_limit(*max_norm));
+}
+
+/// What was seen of the gradients of one scale, by this rank or by all.
+inline evidence evidence_of(const inspection& seen, const ballot* votes, const scaler_memory& memory) {
+  const std::uint32_t by_user = memory.user_findings != 0 ? found_by_user : 0u;
+  if (votes == nullptr) return {seen.findings | by_user, seen.elements != 0, false, false};
+  const auto is_set = [](float sum, std::uint32_t bit) { return sum == 0.0f ? 0u : bit; };  // a NaN is not 0, either
+  return {is_set(votes->inf, found_inf) | is_set(votes->nan, found_nan) | is_set(votes->by_user, found_by_user),
+          votes->has_elements != 0.0f, false, false};
+}
+
+/// Enters the sum of squares of this rank.
+inline void enter_squares(ballot& vote, const inspection& seen) {
+  const float sum = seen.sum_of_squares;
+  const bool is_plain = seen.squares_exponent == 0;
+  if (seen.squares_exponent > 0 || (is_plain && sum >= large_sum && is_finite(sum))) {
+    vote.large_squares = is_plain ? one_unit_down(sum) : sum;
+  } else if (seen.squares_exponent < 0 || (is_plain && sum < small_sum)) {
+    vote.small_squares = is_plain ? one_unit_up(sum) : sum;
+  } else {
+    vote.squares = sum;
+  }
+}
+
+inline float norm_of(const inspection& seen, const ballot* votes) {
+  inspection all = seen;
+  if (votes != nullptr) {
+    wide_sum squares{{votes->squares, 0}, 0};
+    squares.add({{votes->large_squares, 0}, sum_unit});
+    squares.add({{votes->small_squares, 0}, -sum_unit});
+    squares = squares.folded();
+    all.sum_of_squares = squares.part.sum;
+    all.squares_exponent = squares.exponent;
+  }
+  return unscaled_norm(all, norm_kind::l2);
+}
+
+/// The norm over all scales. Of one it is that one's, to the last bit.
+inline float norm_of_all(const inspection* seen, const ballot* votes, std::uint32_t scales) {
+  float norm = norm_of(seen[0], votes);
+  for (std::uint32_t i = 1; i < scales; ++i)
+    norm = joint_norm(norm, norm_of(seen[i], votes != nullptr ? &votes[i] : nullptr));
+  return norm;
+}
+
+/// Adds what was seen to the draft of the step's record.
+inline void enter(step_record& record, const inspection& seen, std::uint32_t findings, std::uint32_t list) {
+  if (record.first_bad_tensor == no_element && seen.first_bad_tensor != no_element) {
+    record.first_bad_tensor = seen.first_bad_tensor;
+    record.first_bad = seen.first_bad;
+    record.first_bad_list = list;
+  }
+  record.findings |= findings;
+  record.elements += seen.elements;
+  record.infs += seen.infs;
+  record.nans += seen.nans;
+  record.zeros += seen.zeros;
+  record.subnormals += seen.subnormals;
+  const auto bits = [](float x) { return __builtin_bit_cast(std::uint32_t, x); };  // a NaN is larger than all
+  if (bits(seen.amax) > bits(record.amax)) record.amax = seen.amax;
+}
+
+/// Judges the gradients of one list, of which `seen` tells: one inspection for each scale.
+inline void judge_list(const inspection* seen, const ballot* votes, scaler_memory* memory, scale_state* states,
+                       step_draft* drafts, std::uint32_t scales, const float* max_norm, std::uint32_t how,
+                       std::uint32_t list, step_verdict* verdicts) {
+  const scaling_rule& rule = memory->rule;
+  const bool is_step = (how & judged_to_apply) != 0, is_enabled = rule.mode != scaling_mode::disabled;
+  const std::uint32_t batches = memory->micro_batches;
+  const float share = (how & judged_as_mean) != 0 && batches != 0 ? 1.0f / static_cast<float>(batches) : 1.0f;
+  const float norm = norm_of_all(seen, votes, scales) * share;
+  const bool is_invalid = votes != nullptr ? votes[0].invalid != 0.0f : has_invalid_numbers(*memory, max_norm);
+  const float clip = max_norm != nullptr && !is_invalid ? clip_factor(norm, *max_norm) : 1.0f;
+  if (is_invalid) memory->invalid_numbers = 1;
+
+  bool all_finite = true, any_elements = false, is_refused = (how & judged_as_mean) != 0 && batches == 0;
+  for (std::uint32_t i = 0; i < scales; ++i) {
+    const evidence shown = evidence_of(seen[i], votes != nullptr ? &votes[i] : nullptr, *memory);
+    all_finite = all_finite && shown.findings == 0;
+    any_elements = any_elements || shown.has_elements;
+    is_refused = is_refused || (votes != nullptr && is_enabled && votes[i].refused != 0.0f);
+  }
+  if ((how & judged_jointly) != 0 && is_enabled && memory->joint_findings != 0) is_refused = true;
+  const bool norm_overflows = max_norm != nullptr && all_finite && !is_finite(norm);
+  const bool spikes = is_step && rule.spike_threshold > 0.0f && all_finite && is_finite(norm) &&
+                      is_spike(norm, rule.spike_threshold, rule.spike_window, states[0].norm_mean,
+                               states[0].norm_variance, states[0].norms);
+
+  bool all_good = !is_refused;
+  for (std::uint32_t i = 0; i < scales; ++i) {
+    evidence shown = evidence_of(seen[i], votes != nullptr ? &votes[i] : nullptr, *memory);
+    shown.findings |= spikes ? found_by_user : 0u;
+    shown.norm_overflows = norm_overflows;
+    shown.invalid_numbers = is_invalid;
+    const step_outcome outcome = judge(rule, states[i], shown);
+    verdicts[i].apply = outcome == step_outcome::applied && !is_refused ? 1u : 0u;
+    all_good = all_good && (outcome == step_outcome::applied || outcome == step_outcome::nothing);
+    if ((how & judged_as_evidence) != 0) {
+      enter(drafts[i].record, seen[i], shown.findings, list);
+      // A rank without gradients goes with the others.
+      if (shown.has_elements && drafts[i].record.elements == 0) drafts[i].record.elements = 1;
+    } else {
+      drafts[i].record.findings |= shown.findings;
+    }
+    if (norm_overflows) drafts[i].norm_overflows = 1;
+  }
+  const bool is_batch = (how & judged_as_batch) != 0, is_good_batch = is_batch && all_good && any_elements;
+
+  for (std::uint32_t i = 0; i < scales; ++i) {
+    if ((how & judged_together) != 0 && !all_good) verdicts[i].apply = 0;
+    if (is_batch) verdicts[i].apply = is_good_batch ? 1u : 0u;
+    factor_pair unscale(states[i].scale, factor_kind::divide);
+    if ((how & judged_unscaled) != 0) unscale = factor_pair(1.0f, factor_kind::one);
+    verdicts[i].unscale_first = unscale.first;
+    verdicts[i].unscale_second = unscale.second * share;
+    verdicts[i].clip = clip;
+    if (is_step) {
+      step_record& record = drafts[i].record;
+      record.norm = record.lists == 0 ? norm : joint_norm(record.norm, norm);
+      if (clip < record.clip) record.clip = clip;
+      ++record.lists;
+      record.refused += 1 - verdicts[i].apply;
+    }
+  }
+  if (is_good_batch) ++memory->micro_batches;
+  if ((how & judged_as_mean) != 0) memory->micro_batches = 0;
+}
+
+/// Stores a number for the host to see, in halves: not every device has 64-bit atomics. The lower half comes first.
+inline void publish(std::uint64_t* to, std::uint64_t number) {
+  auto* halves = reinterpret_cast<std::uint32_t*>(to);
+  __scoped_atomic_store_n(&halves[0], static_cast<std::uint32_t>(number), __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+  __scoped_atomic_store_n(&halves[1], static_cast<std::uint32_t>(number >> 32), __ATOMIC_RELEASE,
+                          __MEMORY_SCOPE_SYSTEM);
+}
+
+/// A record for the host to see, while it may be looking: the number is there only if all the rest is. (Half of a
+/// number is never larger than the newest one, and the check sum does not go with it.)
+inline void publish(ledger_slot* slot, std::uint64_t number, const step_record& record) {
+  const auto* from = reinterpret_cast<const std::uint32_t*>(&record);
+  auto* to = reinterpret_cast<std::uint32_t*>(&slot->record);
+  std::uint64_t check = first_check(number);
+  publish(&slot->number, 0);
+  for (std::uint32_t i = 0; i < record_words; ++i) {
+    __scoped_atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+    check = mixed(check, from[i]);
+  }
+  publish(&slot->check, check);
+  publish(&slot->number, number);
+}
+
+/// What is written into the ledger: the movement of the scale goes by what was seen (`shown`), the outcome by what was
+/// done.
+inline step_outcome outcome_of(step_outcome shown, const step_record& draft) {
+  const bool was_applied = draft.lists != 0 && draft.refused == 0;
+  if (shown == step_outcome::invalid_number) return shown;
+  if (shown == step_outcome::applied)
+    return draft.lists == 0 ? step_outcome::accumulated
+           : was_applied    ? step_outcome::applied
+                            : step_outcome::with_others;
+  // The mean over the good micro-batches of a window, one of which was bad, has been applied.
+  return was_applied ? step_outcome::applied : shown;
+}
+
+/// Closes the step for one scale.
+inline void close_step(scaler_memory* memory, scale_state& state, step_draft& draft, std::uint32_t index,
+                       std::uint32_t scales, std::uint32_t unjudged, float forced, ledger_slot* ledger,
+                       std::uint32_t capacity) {
+  const scaling_rule& rule = memory->rule;
+  step_record& record = draft.record;  // where it lies: a copy would be an array in local memory on a GPU
+  const std::uint32_t failure = draft.has_failed != 0 ? found_by_user : 0u;
+  const evidence shown{record.findings | failure, record.elements != 0, draft.norm_overflows != 0,
+                       memory->invalid_numbers != 0};
+  record.scale = state.scale;
+  record.lists += unjudged;
+  const step_outcome outcome = judge(rule, state, shown);
+  const bool is_failure = draft.has_failed != 0 && outcome == step_outcome::applied;  // scaling is disabled
+  const step_outcome done = is_failure ? step_outcome::by_user : outcome_of(outcome, record);
+  const bool is_skipped =
+      done != step_outcome::applied && done != step_outcome::accumulated && done != step_outcome::nothing;
+  const decision said =
+      forced > 0.0f ? set_scale(state, outcome, forced) : advance(rule, state, outcome, is_skipped, record.amax);
+  record.outcome = said.outcome == step_outcome::held && is_skipped ? step_outcome::held : done;
+  record.status = said.status;
+  count(state, record.outcome);
+  record.retry = asks_for_retry(rule, state, record.outcome) ? 1u : 0u;
+  record.next_scale = state.scale;
+  record.step = state.attempted;
+  record.applied = state.applied;
+  record.skipped = state.skipped;
+  record.skips_in_a_row = state.skips_in_a_row;
+  record.scale_index = index;
+  record.limit = rule.limit;
+  const std::uint64_t before = (state.attempted - 1) * scales + index;
+  publish(&ledger[before % capacity], before + 1, record);
+  draft = step_draft{};
+}
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct inspect_and_judge {
+  using total = inspect_total<PackBytes, MostLanes, GroupSize>;
+  using shared = typename total::shared;
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_findings* findings,
+                                         const std::uint64_t* starts, std::uint32_t tensors, inspection* result,
+                                         scaler_memory* memory, scale_state* states, step_draft* drafts,
+                                         const float* max_norm, std::uint32_t how, std::uint32_t list,
+                                         step_verdict* verdicts) {
+    total::run(item, local, findings, starts, tensors, &states->scale, result, nullptr);
+    if (item.id == 0) judge_list(result, nullptr, memory, states, drafts, 1, max_norm, how, list, verdicts);
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct judge_gradients {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, const ballot* votes,
+                                         scaler_memory* memory, scale_state* states, step_draft* drafts,
+                                         std::uint32_t scales, const float* max_norm, std::uint32_t how,
+                                         std::uint32_t list, step_verdict* verdicts) {
+    if (item.id == 0) judge_list(seen, votes, memory, states, drafts, scales, max_norm, how, list, verdicts);
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct report_jointly {
+  struct shared {};
+
+  /// `given`: verdicts of gradients that were judged before; null if they were not.
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t scales,
+                                         const float* max_norm, const step_verdict* given, scaler_memory* memory) {
+    if (item.id != 0) return;
+    std::uint32_t findings = memory->joint_findings;
+    for (std::uint32_t i = 0; i < scales; ++i) {
+      findings |= seen[i].findings;
+      if (given != nullptr && given[i].apply == 0 && seen[i].elements != 0) findings |= found_refusal;
+    }
+    if (max_norm != nullptr && !is_finite(norm_of_all(seen, nullptr, scales))) findings |= found_refusal;
+    if (has_invalid_numbers(*memory, max_norm)) findings |= found_refusal;
+    memory->joint_findings = findings;
+  }
+};
+
+/// For gradients that were judged before: what they go together with may refuse them after all, or their optimizer has
+/// thrown.
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct refuse_jointly {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, scaler_memory* memory, const ballot* votes,
+                                         step_draft* drafts, std::uint32_t scales, step_verdict* verdicts) {
+    const std::uint64_t i = item.global_id<GroupSize>();
+    if (i >= scales) return;
+    const bool has_failed = (memory->joint_findings & found_failure) != 0;
+    const bool is_invalid = votes != nullptr ? votes[i].invalid != 0.0f : memory->invalid_numbers != 0;
+    const bool is_enabled = memory->rule.mode != scaling_mode::disabled;
+    const bool is_bad = memory->joint_findings != 0 || (votes != nullptr && votes[i].refused != 0.0f);
+    const bool is_refused = has_failed || is_invalid || (is_enabled && is_bad);
+    if (is_invalid) or_in_device(&memory->invalid_numbers, 1);
+    if (is_refused && verdicts[i].apply != 0) {
+      verdicts[i].apply = 0;
+      ++drafts[i].record.refused;
+      if (has_failed) drafts[i].has_failed = 1;
+    }
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct fill_ballots {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen,
+                                         const scaler_memory* memory, std::uint32_t scales, const float* max_norm,
+                                         bool jointly, ballot* votes) {
+    const std::uint64_t i = item.global_id<GroupSize>();
+    if (i >= scales) return;
+    const auto flag = [](bool is_set) { return is_set ? 1.0f : 0.0f; };
+    ballot vote{};
+    vote.inf = flag((seen[i].findings & found_inf) != 0);
+    vote.nan = flag((seen[i].findings & found_nan) != 0);
+    vote.by_user = flag(memory->user_findings != 0);
+    vote.refused = flag(jointly && memory->joint_findings != 0);
+    vote.invalid = flag(has_invalid_numbers(*memory, max_norm));
+    vote.has_elements = flag(seen[i].elements != 0);
+    enter_squares(vote, seen[i]);
+    votes[i] = vote;
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct update_scale {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, scaler_memory* memory, scale_state* states,
+                                         step_draft* drafts, std::uint32_t scales, std::uint32_t unjudged, float forced,
+                                         ledger_slot* ledger, std::uint32_t capacity) {
+    const std::uint64_t i = item.global_id<GroupSize>();
+    if (i >= scales) return;
+    // A flag that came after the last look is for the next step.
+    if (i == 0 && (drafts[0].record.findings & found_by_user) != 0) memory->user_findings = 0;
+    close_step(memory, states[i], drafts[i], static_cast<std::uint32_t>(i), scales, unjudged, forced, ledger, capacity);
+    // All scales have to see it before it is taken back.
+    if (scales == 1 || take_ticket(&memory->tickets) + 1 == scales) memory->tickets = memory->invalid_numbers = 0;
+  }
+};
+
+/// Runs after the verdict. Refuses the step if a clip limit or a clip factor is negative or NaN, or if an invalid
+/// number was found since.
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct check_limits {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const float* limits, std::uint32_t count,
+                                         std::uint32_t stride, scaler_memory* memory, step_draft* drafts,
+                                         std::uint32_t scales, step_verdict* verdicts) {
+    if (item.id != 0) return;
+    bool all = memory->invalid_numbers == 0;
+    for (std::uint32_t i = 0; i < count; ++i) all = all && is_limit(limits[std::uint64_t{i} * stride]);
+    if (all) return;
+    memory->invalid_numbers = 1;
+    for (std::uint32_t i = 0; i < scales; ++i) {
+      drafts[i].record.refused += verdicts[i].apply;
+      verdicts[i].apply = 0;
+    }
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct resume_scaling {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, scale_state* states, std::uint32_t scales) {
+    const std::uint64_t i = item.global_id<GroupSize>();
+    if (i >= scales) return;
+    states[i].stopped = 0;
+    states[i].skips_in_a_row = 0;
+    states[i].nan_skips_in_a_row = 0;
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct guard_value {
+  struct shared {};
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const float* value, float threshold,
+                                         std::uint32_t window, running_value* so_far, std::uint32_t* findings) {
+    if (item.id == 0 && is_spike(*value, threshold, window, so_far->mean, so_far->variance, so_far->count))
+      *findings |= found_by_user;
+  }
+};
+
+}  // namespace syclamp::kernels

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What host and device agree on: the records that kernels leave in memory for each other.
+// The only file of this folder that host code may include, so it knows nothing but the standard library.
+#pragma once
+
+#include <cstdint>
+
+#include <syclamp/clip_result.hpp>
+#include <syclamp/element_type.hpp>
+#include <syclamp/exponent_histogram.hpp>
+#include <syclamp/inspection.hpp>
+#include <syclamp/matrix/activation.hpp>
+
+namespace syclamp::kernels {
+
+/// Partial results are per chunk of this many elements on every device: the shape of a sum must not depend on how many
+/// compute units there are. Small enough that a chunk that turns out bad is still in cache when it is read again.
+inline constexpr std::uint32_t chunk_elements = 65536;
+
+/// Most elements of a list, so that chunks can be counted in 32 bits: 64-bit divisions are slow on GPUs.
+inline constexpr std::uint64_t most_elements = std::uint64_t{chunk_elements} << 31;  // less than half of what fits
+
+constexpr std::uint32_t chunks_of(std::uint64_t elements) {
+  return static_cast<std::uint32_t>((elements + chunk_elements - 1) / chunk_elements);
+}
+
+// The table of a tensor list. All tensors lie one after the other in one space of elements, each beginning at a
+// multiple of `tensor_alignment`, and the chunks cut that space: work is divided by elements, however many tensors
+// there are, and a piece of a tensor begins where a pack begins. A tensor costs 20 bytes: its address, its start and
+// its kind.
+
+inline constexpr std::uint32_t tensor_alignment = 64;
+
+/// Type, group and padding of a tensor in one word. Its size is the distance to the next start less the padding.
+struct tensor_kind {
+  static constexpr std::uint32_t most_groups = 1u << 22;
+
+  static constexpr std::uint32_t encode(element_type type, std::uint32_t padding, std::uint32_t group) {
+    return static_cast<std::uint32_t>(type) | padding << 4 | group << 10;
+  }
+  static constexpr element_type type(std::uint32_t kind) { return static_cast<element_type>(kind & 15u); }
+  static constexpr std::uint32_t padding(std::uint32_t kind) { return kind >> 4 & 63u; }
+  static constexpr std::uint32_t group(std::uint32_t kind) { return kind >> 10; }
+};
+
+/// `chunk_findings::first_bad` when the chunk is finite.
+inline constexpr std::uint32_t no_bad_element = ~std::uint32_t{0};
+
+/// Sums that FP32 cannot hold are kept in units of 2^200 or 2^-200: the exponent of a sum is -200, 0 or 200.
+inline constexpr std::int32_t sum_unit = 200;
+
+/// What the inspection of one chunk, or of the piece of a tensor in it, leaves for the kernel that adds up.
+struct chunk_findings {
+  std::uint64_t worst_bits;  ///< largest absolute value, as the bits of an FP64
+  std::uint32_t elements;
+  std::uint32_t infs;
+  std::uint32_t nans;
+  std::uint32_t zeros;
+  std::uint32_t subnormals;
+  std::uint32_t first_bad;  ///< index within the chunk
+  float sum_of_squares;     ///< in units of 2^squares_exponent
+  float sum_of_magnitudes;  ///< in units of 2^magnitudes_exponent; 0 unless details were asked for
+  std::int16_t squares_exponent;
+  std::int16_t magnitudes_exponent;
+  float largest_finite;  ///< largest absolute value that is neither Inf nor NaN; set when the chunk is complete
+};
+static_assert(sizeof(chunk_findings) == 48);
+static_assert(sizeof(inspection) == 96, "no padding: results are compared bit by bit");
+
+/// What `convert_list` multiplies by.
+enum class factor_kind : std::uint32_t {
+  one,       ///< nothing
+  multiply,  ///< a number in device memory
+  divide,    ///< its reciprocal
+};
+
+/// Of what there is one factor each.
+enum class factor_per : std::uint32_t { list, group, tensor };
+
+/// Added to a norm before it divides, as PyTorch's clip_grad_norm_ does.
+inline constexpr float clip_epsilon = 1e-6f;
+
+/// How many rows and columns of a product of matrices a work-group makes.
+struct tile_shape {
+  std::uint32_t rows, columns;
+};
+constexpr tile_shape tile_of(std::uint32_t group_size) { return {64, group_size > 256 ? 128u : 64u}; }
+
+/// How many packs of columns a work-group sums up side by side.
+constexpr std::uint32_t column_packs(std::uint32_t group_size) { return group_size < 16 ? 1 : 16; }
+
+/// Inputs of the arithmetic self-test. They come from memory so that no compiler can compute the answers.
+struct arithmetic_inputs {
+  std::uint32_t quiet_nan;
+  std::uint16_t half_subnormals[4];  ///< 2^-24, 3·2^-24, the largest subnormal, the smallest normal
+  float tie_to_even_low, tie_to_even_high, below_overflow, overflow;
+  float large, small;    ///< (large + small) - large is 0 as written, `small` when reassociated
+  float factor, addend;  ///< factor² + addend: 0 when rounded twice, 2^-24 when fused
+  float dividend, divisor, radicand;
+  float subnormal_float;
+};
+
+/// Its answers, as raw as they come: the host judges them.
+struct arithmetic_answers {
+  float widened_subnormals[4];
+  std::uint16_t narrowed_subnormals[4];
+  std::uint16_t rounded_low, rounded_high, largest, overflowed;
+  float reassociated, contracted, fused, quotient, root, subnormal_doubled;
+  std::uint32_t nan_differs_from_itself;
+};
+
+}  // namespace syclamp::kernels

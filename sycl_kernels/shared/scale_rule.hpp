@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a scale moves: every policy, every preset. Functions of the rule, the state and what a step has shown.
+// Host code includes this file as well (offline simulation), so it knows nothing but the standard library.
+#pragma once
+
+#include <cstdint>
+
+#include <syclamp/scaling_policy.hpp>
+#include <syclamp/step_record.hpp>
+
+#include "sycl_kernels/shared/log2.hpp"
+#include "sycl_kernels/shared/scale_number.hpp"
+
+namespace syclamp::kernels {
+
+/// A policy as the device reads it: numbers are exact without FP64.
+struct scaling_rule {
+  scale_number growth;        ///< also the divisor of `backoff_by_growth`
+  scale_number early_growth;  ///< `every_step`: until the first overflow
+  scale_number backoff;
+  scale_number min, max;
+  scale_number tolerance;
+  scaling_mode mode;
+  growth_kind grow;
+  interval_test test;
+  limit_kind limits;
+  scale_arithmetic arithmetic;
+  hysteresis_kind counting;
+  give_up_action on_give_up, on_floor;
+  std::uint32_t backoff_by_growth;
+  std::uint32_t one_step_late;
+  std::uint32_t interval, hysteresis;
+  std::uint32_t margin, largest_jump;
+  std::uint32_t nan_patience, give_up_after, retries;
+  std::uint32_t spike_window;
+  float spike_threshold;
+  float limit;
+};
+
+/// What the gradients of a step were like.
+struct evidence {
+  std::uint32_t findings;  ///< OR of `finding` bits
+  bool has_elements;       ///< false: there were no gradients
+  bool norm_overflows;     ///< they were to be clipped by a norm that is not finite
+  bool invalid_numbers;    ///< a number in device memory, such as a limit, cannot be used
+};
+
+/// What becomes of a step, before the scale moves: only if it is `applied`, weights may change.
+[[gnu::always_inline]] inline step_outcome judge(const scaling_rule& rule, const scale_state& state,
+                                                 const evidence& seen) {
+  if (rule.mode == scaling_mode::disabled)
+    return seen.invalid_numbers ? step_outcome::invalid_number : step_outcome::applied;
+  if (state.stopped != 0) return step_outcome::stopped;
+  if ((seen.findings & found_inf) != 0) return step_outcome::skipped_inf;
+  if ((seen.findings & found_nan) != 0) return step_outcome::skipped_nan;
+  if ((seen.findings & found_by_user) != 0) return step_outcome::by_user;
+  if (seen.invalid_numbers) return step_outcome::invalid_number;
+  if (seen.norm_overflows) return step_outcome::norm_overflow;
+  return seen.has_elements ? step_outcome::applied : step_outcome::nothing;
+}
+
+/// One of two numbers, part by part: a choice between two structures would go through memory on a GPU.
+[[gnu::always_inline]] inline scale_number chosen(bool first, const scale_number& a, const scale_number& b) {
+  return {first ? a.significand : b.significand, first ? a.exponent : b.exponent};
+}
+
+/// A move's result in the precision in which the rule keeps its scale.
+[[gnu::always_inline]] inline scale_number kept(const scaling_rule& rule, const scale_number& x) {
+  return chosen(rule.arithmetic == scale_arithmetic::float64, x, rounded_to_float32(x));
+}
+
+[[gnu::always_inline]] inline scale_number at_least_min(const scaling_rule& rule, const scale_number& x) {
+  return chosen(compare(x, rule.min) < 0, rule.min, x);
+}
+
+[[gnu::always_inline]] inline scale_number at_most_max(const scaling_rule& rule, const scale_number& x) {
+  return chosen(compare(x, rule.max) > 0, rule.max, x);
+}
+
+[[gnu::always_inline]] inline scale_number grown(const scaling_rule& rule, const scale_number& from,
+                                                 const scale_number& factor) {
+  const scale_number product = multiply(from, factor);
+  if (rule.limits == limit_kind::keep || rule.limits == limit_kind::refuse)
+    return chosen(compare(rounded_to_float32(product), largest_scale) > 0, from,
+                  kept(rule, at_most_max(rule, product)));
+  const scale_number bounded = kept(rule, at_most_max(rule, product));
+  return chosen(rule.limits == limit_kind::clamp, at_least_min(rule, bounded), bounded);
+}
+
+[[gnu::always_inline]] inline scale_number shrunk(const scaling_rule& rule, const scale_number& from) {
+  const scale_number next =
+      kept(rule, chosen(rule.backoff_by_growth != 0, divide(from, rule.growth), multiply(from, rule.backoff)));
+  if (rule.limits == limit_kind::refuse) return chosen(compare(next, rule.min) <= 0, from, next);
+  const scale_number bounded = at_least_min(rule, next);
+  return chosen(rule.limits == limit_kind::clamp, at_most_max(rule, bounded), bounded);
+}
+
+/// Counts a clean step; true if it makes the scale grow.
+[[gnu::always_inline]] inline bool counts_to_growth(const scaling_rule& rule, scale_state& state) {
+  const std::uint32_t count = ++state.clean_steps;
+  const bool is_due = rule.test == interval_test::at_least    ? count >= rule.interval
+                      : rule.test == interval_test::multiple  ? count % rule.interval == 0
+                      : rule.test == interval_test::one_later ? count > 1 && (count - 1) % rule.interval == 0
+                                                              : count == rule.interval;
+  if (rule.test == interval_test::wrapping) {
+    state.clean_steps = count % rule.interval;
+  } else if (is_due && (rule.test == interval_test::at_least || rule.test == interval_test::equal)) {
+    state.clean_steps = 0;
+  }
+  return is_due;
+}
+
+/// How many times gradients whose largest is `amax` can be doubled, less the margin.
+[[gnu::always_inline]] inline std::uint32_t doublings(const scaling_rule& rule, float amax) {
+  const std::uint32_t most = rule.largest_jump + rule.margin;
+  std::uint32_t room = 0;
+  for (float next = amax * 2.0f; amax > 0.0f && room < most && next <= rule.limit; next *= 2.0f) ++room;
+  return room > rule.margin ? room - rule.margin : 0;
+}
+
+/// The statistical policy: a scale at which gradients 3.09 deviations above the mean still fit. An overflow counts as a
+/// gradient at the limit.
+[[gnu::always_inline]] inline scale_number follow_maximum(const scaling_rule& rule, scale_state& state,
+                                                          const scale_number& from, bool overflowed, float amax) {
+  constexpr float fast = 0.99f, slow = 0.999f, deviations = 3.09f, log_limit = 16.0f;
+  const float unscaled = amax / to_float(from);
+  if (!overflowed && !(unscaled >= 0x1p-126f)) return from;  // nothing but zeros: nothing to learn
+  const float x = overflowed ? log_limit : log2_of(unscaled);
+  // Averages over all values so far, each weighing `fast` or `slow` times as much as the one after it. In this form
+  // nothing cancels.
+  state.mean_weight = 1.0f + fast * state.mean_weight;
+  state.slow_weight = 1.0f + slow * state.slow_weight;
+  const float share = 1.0f / state.slow_weight, above = x - state.slow_mean;
+  state.mean += (x - state.mean) / state.mean_weight;
+  state.slow_mean += share * above;
+  state.slow_variance = (1.0f - share) * (state.slow_variance + share * above * above);
+  const float exponent = log_limit - (state.mean + deviations * root_of(state.slow_variance));
+  const float proposed = exp2_of(exponent < -125.0f ? -125.0f : exponent > 127.0f ? 127.0f : exponent);
+  return at_most_max(rule, at_least_min(rule, from_float(proposed)));
+}
+
+/// What the policy says of a step.
+struct decision {
+  step_outcome outcome;
+  step_status status;
+  bool hold;  ///< a smaller scale would not help
+};
+
+/// The warning that follows from the outcome alone.
+[[gnu::always_inline]] inline step_status status_of(step_outcome outcome) {
+  return outcome == step_outcome::norm_overflow    ? step_status::norm_overflow
+         : outcome == step_outcome::invalid_number ? step_status::invalid_number
+         : outcome == step_outcome::stopped        ? step_status::stopped
+                                                   : step_status::ok;
+}
+
+[[gnu::always_inline]] inline void give_up(decision& result, scale_state& state, step_status why,
+                                           give_up_action action) {
+  result.status = why;
+  if (action != give_up_action::keep) result.hold = true;
+  if (action == give_up_action::stop) state.stopped = 1;
+}
+
+/// The scale after an overflow.
+[[gnu::always_inline]] inline scale_number after_overflow(const scaling_rule& rule, scale_state& state,
+                                                          const scale_number& from, float amax, decision& result) {
+  state.clean_steps = 0;
+  state.has_overflowed = 1;
+  ++state.overflows;
+  if (rule.grow == growth_kind::log_max) return follow_maximum(rule, state, from, true, amax);
+  if (result.hold) return from;
+  if (state.tolerated + 1 < rule.hysteresis) {  // this one may pass
+    ++state.tolerated;
+    return from;
+  }
+  if (rule.counting == hysteresis_kind::consecutive_anew || rule.counting == hysteresis_kind::accumulated)
+    state.tolerated = 0;
+  if (compare(divide(from_integer(state.overflows), from_integer(state.since_change)), rule.tolerance) < 0) return from;
+  state.since_change = 0;
+  state.overflows = 0;
+  const scale_number next = shrunk(rule, from);
+  if (compare(next, from) >= 0) give_up(result, state, step_status::at_floor, rule.on_floor);
+  return next;
+}
+
+/// The scale after a step without overflow.
+[[gnu::always_inline]] inline scale_number after_clean_step(const scaling_rule& rule, scale_state& state,
+                                                            const scale_number& from, float amax) {
+  if (rule.counting == hysteresis_kind::consecutive || rule.counting == hysteresis_kind::consecutive_anew)
+    state.tolerated = 0;
+  if (rule.grow == growth_kind::log_max) return follow_maximum(rule, state, from, false, amax);
+  if (rule.grow == growth_kind::every_step)
+    return grown(rule, from, chosen(state.has_overflowed != 0, rule.growth, rule.early_growth));
+  scale_number factor = rule.growth;
+  if (rule.grow == growth_kind::headroom) {
+    const std::uint32_t jump = doublings(rule, amax);
+    if (jump == 0) return from;
+    factor = from_integer(1u << jump);
+  } else if (!counts_to_growth(rule, state)) {
+    return from;
+  }
+  state.tolerated = 0;
+  state.since_change = 0;
+  return grown(rule, from, factor);
+}
+
+/// Moves the scale by what the gradients were like (`outcome`, of `judge`), and counts skips by what became of them.
+[[gnu::always_inline]] inline decision advance(const scaling_rule& rule, scale_state& state, step_outcome outcome,
+                                               bool is_skipped, float amax) {
+  decision result{outcome, status_of(outcome), false};
+  const bool overflowed = outcome == step_outcome::skipped_inf || outcome == step_outcome::skipped_nan;
+  const bool is_clean = outcome == step_outcome::applied;
+  ++state.attempted;
+  if (is_clean || overflowed)
+    state.nan_skips_in_a_row = outcome == step_outcome::skipped_nan ? state.nan_skips_in_a_row + 1 : 0;
+  if (outcome != step_outcome::nothing) state.skips_in_a_row = is_skipped ? state.skips_in_a_row + 1 : 0;
+  if (overflowed && rule.nan_patience != 0 && state.nan_skips_in_a_row > rule.nan_patience) {
+    result.status = step_status::nan_persistent;
+    result.hold = true;
+  }
+  if (rule.give_up_after != 0 && is_skipped && state.skips_in_a_row >= rule.give_up_after && state.stopped == 0)
+    give_up(result, state, step_status::too_many_skips, rule.on_give_up);
+
+  if (rule.mode == scaling_mode::dynamic && (overflowed || is_clean)) {
+    const scale_number from = chosen(rule.one_step_late != 0, state.next, state.exact);
+    ++state.since_change;
+    state.next =
+        overflowed ? after_overflow(rule, state, from, amax, result) : after_clean_step(rule, state, from, amax);
+    state.exact = chosen(rule.one_step_late != 0, from, state.next);
+    state.scale = to_float(state.exact);
+  }
+  if (overflowed && result.hold) result.outcome = step_outcome::held;
+  return result;
+}
+
+/// The caller's scale instead of the rule's. Counters that the rule goes by stay as they are.
+[[gnu::always_inline]] inline decision set_scale(scale_state& state, step_outcome outcome, float scale) {
+  ++state.attempted;
+  state.exact = state.next = from_float(scale);
+  state.scale = scale;
+  return {outcome, status_of(outcome), false};
+}
+
+/// Counts what became of a step.
+[[gnu::always_inline]] inline void count(scale_state& state, step_outcome outcome) {
+  if (outcome == step_outcome::applied) {
+    ++state.applied;
+  } else if (outcome != step_outcome::accumulated && outcome != step_outcome::nothing) {
+    ++state.skipped;
+  }
+}
+
+/// Whether the batch of a skipped step is to be tried again.
+[[gnu::always_inline]] inline bool asks_for_retry(const scaling_rule& rule, scale_state& state, step_outcome outcome) {
+  const bool overflowed = outcome == step_outcome::skipped_inf || outcome == step_outcome::skipped_nan;
+  const bool again = overflowed && state.retries_in_a_row < rule.retries;
+  state.retries_in_a_row = again ? state.retries_in_a_row + 1 : 0;
+  return again;
+}
+
+/// Whether a value is far above its running mean; then enters it into the mean. A value that is not finite is far above
+/// and is not entered.
+[[gnu::always_inline]] inline bool is_spike(float value, float threshold, std::uint32_t window, float& mean,
+                                            float& variance, std::uint32_t& count) {
+  if ((std::bit_cast<std::uint32_t>(value) & 0x7f800000u) == 0x7f800000u) return true;
+  const float above = value - mean;
+  if (above * above > 0x1p126f) return above > 0.0f && count >= window;  // would be the end of the variance
+  const bool is_far = count >= window && above > 0.0f && above * above > threshold * threshold * variance;
+  if (count < window) ++count;
+  const float weight = 1.0f / static_cast<float>(count);
+  mean += weight * above;
+  variance = (1.0f - weight) * (variance + weight * above * above);
+  return is_far;
+}
+
+}  // namespace syclamp::kernels

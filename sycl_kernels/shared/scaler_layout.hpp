@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of the scaler leave in memory for each other.
+// Host code includes this file as well, so it knows nothing but the standard library.
+#pragma once
+
+#include <cstdint>
+
+#include <syclamp/scale_state.hpp>
+#include <syclamp/step_record.hpp>
+#include <syclamp/step_verdict.hpp>
+
+#include "sycl_kernels/shared/scale_rule.hpp"
+
+namespace syclamp::kernels {
+
+/// The part of a scaler's state that all of its scales share.
+struct scaler_memory {
+  scaling_rule rule;
+  std::uint32_t user_findings;   ///< not 0: the caller wants the step to be skipped
+  std::uint32_t joint_findings;  ///< of optimizers that step together
+  std::uint32_t micro_batches;   ///< added to the sums of an accumulation window so far
+  std::uint32_t tickets;         ///< of work-groups that are done with a kernel; 0 between kernels
+  /// Not 0: a limit or a learning rate in device memory was no usable number, so that the step is not applied.
+  std::uint32_t invalid_numbers;
+  std::uint32_t unused;
+};
+
+/// What is known of a step before it is closed; one a scale.
+struct step_draft {
+  step_record record;
+  std::uint32_t norm_overflows;
+  std::uint32_t has_failed;  ///< 1: an optimizer has thrown, so what was to be applied was not
+};
+
+/// Running mean and variance of a value.
+struct running_value {
+  float mean, variance;
+  std::uint32_t count;
+};
+
+/// How gradients are judged: bits.
+enum judging : std::uint32_t {
+  judged_as_evidence = 1,  ///< what is found moves the scale
+  judged_to_apply = 2,     ///< an optimizer is about to apply them
+  judged_unscaled = 4,     ///< they are unscaled already
+  judged_as_mean = 8,      ///< they are sums over micro-batches, to be divided by their number
+  judged_as_batch = 16,    ///< they are a micro-batch, to be counted if it is good
+  judged_together = 32,    ///< one bad scale refuses all of them
+  judged_jointly = 64,     ///< `scaler_memory::joint_findings` refuses them, too
+};
+
+/// A bit of `joint_findings` beside those of `finding`: refused for another reason.
+inline constexpr std::uint32_t found_refusal = 1u << 31;
+/// Likewise: an optimizer has thrown.
+inline constexpr std::uint32_t found_failure = 1u << 30;
+
+/// What one rank contributes to a consensus for each of its scales: sums over all ranks decide.
+struct ballot {
+  float inf, nan, by_user;  ///< 1 if it was found
+  float refused;            ///< 1 if it is to be refused for others that it goes together with
+  float invalid;            ///< 1 if a limit or a learning rate of this rank is no usable number
+  float has_elements;       ///< 1 if there were gradients
+  /// The sum of squares of the scaled gradients, in one of three units, so that sums of many ranks stay in range.
+  float small_squares, squares, large_squares;
+};
+inline constexpr std::uint32_t ballot_size = sizeof(ballot) / sizeof(float);
+
+/// A record of the ledger where the host can see it while it is written: whole if number and check sum are right.
+struct ledger_slot {
+  std::uint64_t number;  ///< how many records there were so far, this one included; 0: none yet, or being written
+  std::uint64_t check;
+  step_record record;
+};
+inline constexpr std::uint32_t record_words = sizeof(step_record) / sizeof(std::uint32_t);
+
+/// Check sum of a record (FNV-1a by words).
+inline std::uint64_t mixed(std::uint64_t check, std::uint32_t word) { return (check ^ word) * 0x100000001b3u; }
+inline std::uint64_t first_check(std::uint64_t number) {
+  return mixed(mixed(0xcbf29ce484222325u, static_cast<std::uint32_t>(number)),
+               static_cast<std::uint32_t>(number >> 32));
+}
+
+}  // namespace syclamp::kernels

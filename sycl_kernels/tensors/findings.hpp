@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an inspection gathers, and how parts of it are put together: lanes, work-items, chunks, tensors.
+#pragma once
+
+#include "sycl_kernels/base/format.hpp"
+#include "sycl_kernels/base/pack.hpp"
+#include "sycl_kernels/base/wide_sum.hpp"
+#include "sycl_kernels/shared/layout.hpp"
+#include "sycl_kernels/walk/factor.hpp"
+
+namespace syclamp::kernels {
+
+inline chunk_findings nothing_found() {
+  chunk_findings nothing{};
+  nothing.first_bad = no_bad_element;
+  return nothing;
+}
+
+inline chunk_findings merge(chunk_findings a, const chunk_findings& b) {
+  a.worst_bits = a.worst_bits > b.worst_bits ? a.worst_bits : b.worst_bits;
+  a.elements += b.elements;
+  a.infs += b.infs;
+  a.nans += b.nans;
+  a.zeros += b.zeros;
+  a.subnormals += b.subnormals;
+  a.first_bad = a.first_bad < b.first_bad ? a.first_bad : b.first_bad;
+  a.sum_of_squares += b.sum_of_squares;
+  a.sum_of_magnitudes += b.sum_of_magnitudes;
+  return a;
+}
+
+/// The bits of an FP32 without its sign as those of an FP64: exact, and ordered alike for all formats.
+inline std::uint64_t as_binary64(std::uint32_t magnitude) {
+  constexpr std::uint64_t rebias = binary64.bias() - binary32.bias();
+  const std::uint64_t wide = std::uint64_t{magnitude} << 29;
+  if (magnitude >= format<element_type::float32>::infinity) return wide | format<element_type::float64>::infinity;
+  if (magnitude >= format<element_type::float32>::smallest_normal) return wide + (rebias << 52);
+  if (magnitude == 0) return 0;
+  // A subnormal FP32 is a normal FP64: its highest bit becomes the hidden one.
+  const unsigned down = static_cast<unsigned>(__builtin_clz(magnitude)) - 8;
+  return ((wide << down) & ((std::uint64_t{1} << 52) - 1)) | (rebias + 1 - down) << 52;
+}
+
+/// The largest magnitude of a format as the bits of an FP64.
+template <typename Format>
+inline std::uint64_t as_binary64(typename Format::word magnitude) {
+  if constexpr (sizeof magnitude == 8) {
+    return magnitude;
+  } else {
+    const float value = widen<Format>(static_cast<typename Format::bits>(magnitude));
+    return as_binary64(__builtin_bit_cast(std::uint32_t, value));
+  }
+}
+
+/// The reverse, rounded to nearest; beyond the range of FP32, Inf.
+inline float as_float(std::uint64_t binary64_bits) { return widen<format<element_type::float64>>(binary64_bits); }
+
+/// In each lane, how many elements were zero, and how many were tiny: zero or subnormal. Never more than 65 535.
+template <typename Word, unsigned Lanes>
+struct lane_counts {
+  using words = pack<Word, Lanes>;
+  words zero_words = 0, tiny_words = 0;
+
+  void add(words is_zero, words is_tiny) {
+    zero_words += is_zero;
+    tiny_words += is_tiny;
+  }
+  std::uint32_t zeros() const { return sum_lanes<std::uint32_t, Lanes>(zero_words); }
+  std::uint32_t tiny() const { return sum_lanes<std::uint32_t, Lanes>(tiny_words); }
+};
+
+/// Words that are large enough hold both, to save registers.
+template <typename Word, unsigned Lanes>
+  requires(sizeof(Word) >= 4)
+struct lane_counts<Word, Lanes> {
+  using words = pack<Word, Lanes>;
+  using counts = pack<std::uint32_t, Lanes>;
+  counts both = 0;
+
+  void add(words is_zero, words is_tiny) { both += __builtin_convertvector(is_tiny + (is_zero << 16), counts); }
+  std::uint32_t zeros() const { return sum_lanes<std::uint32_t, Lanes>(both >> 16); }
+  std::uint32_t tiny() const { return sum_lanes<std::uint32_t, Lanes>(both & 0xffff); }
+};
+
+/// What one work-item gathers, lane by lane, in the hot loop. Sums are formed over blocks of packs, and the blocks are
+/// added up: the error of a sum grows with the number of terms that enter one accumulator. If a work-item has no more
+/// than a block of a chunk (`Blocks` is false), there is one sum, which saves registers.
+template <typename Format, unsigned Lanes, bool Blocks, bool Magnitudes>
+struct tally {
+  using bits = pack<typename Format::bits, Lanes>;
+  using words = pack<typename Format::word, Lanes>;
+  words worst = 0;
+  lane_counts<typename Format::word, Lanes> counts;
+  pack<float, Lanes> squares = 0, magnitudes = 0, block_squares = 0, block_magnitudes = 0;
+  std::uint32_t filled = 0;  ///< lanes that were no elements, but counted as zeros
+
+  /// Counts the elements and returns them as FP32.
+  pack<float, Lanes> add(bits raw) {
+    const words magnitude = __builtin_convertvector(raw, words) & Format::magnitude;
+    worst = __builtin_elementwise_max(worst, magnitude);
+    counts.add(ones<words>(magnitude == 0), ones<words>(magnitude < Format::smallest_normal));
+    if constexpr (requires { Format::template widen_apart<Lanes>(raw); }) {
+      const pack<float, Lanes> apart = Format::template widen_apart<Lanes>(raw);
+      sum_up(apart);
+      return Format::template in_order<Lanes>(apart);
+    } else {
+      const pack<float, Lanes> value = Format::template widen<Lanes>(raw);
+      sum_up(value);
+      return value;
+    }
+  }
+
+  void sum_up(pack<float, Lanes> value) {
+    block_squares = __builtin_elementwise_fma(value, value, block_squares);
+    if constexpr (Magnitudes) block_magnitudes += __builtin_elementwise_abs(value);
+  }
+
+  void end_block() {
+    if constexpr (Blocks) {
+      squares += block_squares;
+      block_squares = 0;
+      if constexpr (Magnitudes) {
+        magnitudes += block_magnitudes;
+        block_magnitudes = 0;
+      }
+    }
+  }
+
+  chunk_findings total() const {
+    chunk_findings found = nothing_found();
+    found.worst_bits = as_binary64<Format>(static_cast<typename Format::word>(__builtin_reduce_max(worst)));
+    found.zeros = counts.zeros() - filled;
+    found.subnormals = counts.tiny() - filled - found.zeros;
+    found.sum_of_squares = sum_lanes<float, Lanes>(Blocks ? squares : block_squares);
+    if constexpr (Magnitudes) found.sum_of_magnitudes = sum_lanes<float, Lanes>(Blocks ? magnitudes : block_magnitudes);
+    return found;
+  }
+};
+
+/// What was seen in some of the chunks or tensors.
+struct totals {
+  inspection seen;
+  wide_sum squares, magnitudes;
+  float largest_finite = 0;
+};
+
+[[gnu::always_inline]] inline totals merge(totals a, const totals& b) {
+  a.seen.elements += b.seen.elements;
+  a.seen.infs += b.seen.infs;
+  a.seen.nans += b.seen.nans;
+  a.seen.zeros += b.seen.zeros;
+  a.seen.subnormals += b.seen.subnormals;
+  a.seen.worst_bits = a.seen.worst_bits > b.seen.worst_bits ? a.seen.worst_bits : b.seen.worst_bits;
+  const bool same_tensor = a.seen.first_bad_tensor == b.seen.first_bad_tensor;
+  if (b.seen.first_bad_tensor < a.seen.first_bad_tensor || (same_tensor && b.seen.first_bad < a.seen.first_bad)) {
+    a.seen.first_bad_tensor = b.seen.first_bad_tensor;
+    a.seen.first_bad = b.seen.first_bad;
+  }
+  a.seen.findings |= b.seen.findings;
+  a.squares.add(b.squares);
+  a.magnitudes.add(b.magnitudes);
+  a.largest_finite = a.largest_finite > b.largest_finite ? a.largest_finite : b.largest_finite;
+  return a;
+}
+
+[[gnu::always_inline]] inline totals total_of(const chunk_findings& found) {
+  totals one;
+  one.seen.elements = found.elements;
+  one.seen.infs = found.infs;
+  one.seen.nans = found.nans;
+  one.seen.zeros = found.zeros;
+  one.seen.subnormals = found.subnormals;
+  one.seen.worst_bits = found.worst_bits;
+  one.squares = {{found.sum_of_squares, 0}, found.squares_exponent};
+  one.magnitudes = {{found.sum_of_magnitudes, 0}, found.magnitudes_exponent};
+  one.largest_finite = found.largest_finite;
+  return one;
+}
+
+/// `largest_finite` stays 0: overflow after unscaling is already in `findings`.
+[[gnu::always_inline]] inline totals total_of(const inspection& seen) {
+  return {
+      seen, {{seen.sum_of_squares, 0}, seen.squares_exponent}, {{seen.sum_of_magnitudes, 0}, seen.magnitudes_exponent}};
+}
+
+/// The result, with what follows from the counts. `scale` may be null.
+[[gnu::always_inline]] inline inspection finished(const totals& all, const float* scale) {
+  constexpr std::uint32_t infinity = format<element_type::float32>::infinity;
+  inspection seen = all.seen;
+  seen.amax = as_float(seen.worst_bits);
+  seen.scale = scale != nullptr ? *scale : 1.0f;
+  const factor_pair unscale(seen.scale, factor_kind::divide);  // exactly as it will be unscaled
+  seen.unscaled_amax = unscale(seen.amax);
+  // Finite gradients that unscaling would turn into Inf or NaN are an overflow as well (law 2), also beside a NaN.
+  const std::uint32_t unscaled = __builtin_bit_cast(std::uint32_t, unscale(all.largest_finite)) & 0x7fffffffu;
+  const bool overflows = scale != nullptr && unscaled >= infinity;
+  seen.findings |= (seen.infs != 0 || overflows ? found_inf : 0u) | (seen.nans != 0 ? found_nan : 0u);
+  const wide_sum squares = all.squares.folded(), magnitudes = all.magnitudes.folded();
+  seen.sum_of_squares = squares.part.sum;
+  seen.squares_exponent = squares.exponent;
+  seen.sum_of_magnitudes = magnitudes.part.sum;
+  seen.magnitudes_exponent = magnitudes.exponent;
+  return seen;
+}
+
+}  // namespace syclamp::kernels

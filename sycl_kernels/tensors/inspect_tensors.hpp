@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// inspect_tensors: an inspection with the details: of each tensor, of each group, and L1 norms.
+//
+//   inspect_pieces    many work-groups   tensors → chunk_findings[], one a piece
+//   inspect_tensors   many work-groups   chunk_findings[] → inspection[], one a tensor
+//   inspect_groups    many work-groups   inspection[] → inspection[], one a group and one for all
+//
+// The piece of tensor t in chunk c has the record number c + t: from piece to piece neither falls and one grows, so the
+// numbers are all different, and those of one tensor follow each other.
+#pragma once
+
+#include "sycl_kernels/tensors/inspect.hpp"
+
+namespace syclamp::kernels {
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct inspect_pieces {
+  struct shared {
+    chunk_findings findings[GroupSize];
+  };
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
+                                         const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
+                                         chunk_findings* findings) {
+    const tensor_table table{addresses, starts, kinds, tensors};
+    for (piece_walk piece(table, chunks_of_group(item, table)); piece.exists(); piece.next()) {
+      with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
+        using number = decltype(format);
+        tally_for<number, inspected_lanes<number, PackBytes, MostLanes>(), GroupSize, true> seen;
+        add_piece<GroupSize>(item, piece, seen, only_looking{});
+        local.findings[item.id] = seen.total();
+      });
+      if (item.id == 0) local.findings[0].elements = piece.count();
+      report<GroupSize>(
+          item, local.findings, findings[std::uint64_t{piece.chunk()} + piece.tensor()],
+          [&]() __attribute__((always_inline)) { return census<GroupSize>(item, piece); },
+          [&](std::int32_t unit) __attribute__((always_inline)) {
+            return sums_in_unit<MostLanes, GroupSize, true>(item, piece, unit, 1.0f);
+          });
+    }
+  }
+};
+
+/// The scale of a group: the same for all if `stride` is 0. `scale` may be null.
+inline const float* scale_of(const float* scale, std::uint32_t stride, std::uint64_t group) {
+  return scale != nullptr ? scale + group * stride : nullptr;
+}
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct inspect_tensors {
+  struct shared {
+    totals all[GroupSize];
+  };
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_findings* findings,
+                                         const std::uint64_t* addresses, const std::uint64_t* starts,
+                                         const std::uint32_t* kinds, std::uint32_t tensors, const float* scale,
+                                         std::uint32_t stride, inspection* results) {
+    for (std::uint64_t tensor = item.group; tensor < tensors; tensor += item.groups) {
+      const std::uint64_t begin = starts[tensor], end = starts[tensor + 1] - tensor_kind::padding(kinds[tensor]);
+      const bool exists = addresses[tensor] != 0 && begin != end;
+      const std::uint64_t first = begin / chunk_elements, last = exists ? (end - 1) / chunk_elements + 1 : first;
+      totals mine;
+      for (std::uint64_t chunk = first + item.id; chunk < last; chunk += GroupSize) {
+        const chunk_findings& found = findings[chunk + tensor];
+        totals one = total_of(found);
+        if (found.first_bad != no_bad_element) {
+          one.seen.first_bad = chunk * chunk_elements + found.first_bad - begin;
+          one.seen.first_bad_tensor = tensor;
+        }
+        mine = merge(mine, one);
+      }
+      const totals all = reduce_over_group<GroupSize>(item, local.all, mine);
+      if (item.id == 0) results[tensor] = finished(all, scale_of(scale, stride, tensor_kind::group(kinds[tensor])));
+    }
+  }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct inspect_groups {
+  struct shared {
+    totals all[GroupSize];
+  };
+
+  /// `members` are the tensors ordered by their groups, those of group g from `group_starts[g]` on.
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const inspection* of_tensors,
+                                         std::uint32_t tensors, const std::uint32_t* members,
+                                         const std::uint32_t* group_starts, std::uint32_t groups, const float* scale,
+                                         std::uint32_t stride, inspection* of_groups, inspection* of_all,
+                                         std::uint32_t* sticky) {
+    for (std::uint64_t group = item.group; group <= groups; group += item.groups) {
+      const bool is_all = group == groups;
+      const std::uint32_t begin = is_all ? 0 : group_starts[group], end = is_all ? tensors : group_starts[group + 1];
+      totals mine;
+      for (std::uint32_t i = begin + item.id; i < end; i += GroupSize)
+        mine = merge(mine, total_of(of_tensors[is_all ? i : members[i]]));
+      const totals all = reduce_over_group<GroupSize>(item, local.all, mine);
+      if (item.id == 0) {
+        // All groups together have a scale only if it is the same for all.
+        const bool is_scaled = scale != nullptr && (!is_all || stride == 0);
+        const inspection seen = finished(all, is_scaled ? scale_of(scale, stride, group) : nullptr);
+        (is_all ? *of_all : of_groups[group]) = seen;
+        if (sticky != nullptr) or_in_device(sticky, seen.findings);
+      }
+    }
+  }
+};
+
+}  // namespace syclamp::kernels

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// unscale: an inspection that writes what it has read, unscaled, to FP32 tensors.
+//
+//   unscale_chunks   many work-groups   tensors → chunk_findings[], and out = in / scale
+//
+// What was found is about the elements as they are, scaled; `inspect_total` adds it up.
+#pragma once
+
+#include <type_traits>
+
+#include "sycl_kernels/tensors/inspect.hpp"
+#include "sycl_kernels/walk/factor.hpp"
+
+namespace syclamp::kernels {
+
+/// Leaves the unscaled elements of a piece in an FP32 tensor, unless that is absent. An Inf or NaN in a tensor that is
+/// unscaled in place is counted before it is overwritten: it might not be what it was afterwards, or the only one.
+template <bool InPlace>
+struct unscaling_piece {
+  std::uint64_t address;
+  factor_pair factor;
+  chunk_findings* bad;
+  std::uint64_t begin;  ///< where in its tensor the chunk begins
+
+  bool is_aligned(unsigned lanes) const { return address % (lanes * sizeof(float)) == 0; }
+
+  template <unsigned Lanes, typename Place, typename Bits>
+  [[gnu::always_inline]] void operator()(const Place& place, Bits raw, pack<float, Lanes> x) const {
+    if constexpr (InPlace) {
+      const auto magnitude = raw & 0x7fffffffu;
+      if (__builtin_reduce_max(magnitude) >= 0x7f800000u)
+        count<Lanes>(magnitude, static_cast<std::uint32_t>(place.first - begin));
+    }
+    if (InPlace || address != 0) place.write(reinterpret_cast<float*>(address), factor(x));
+  }
+
+ private:
+  template <unsigned Lanes>
+  [[gnu::always_inline]] void count(pack<std::uint32_t, Lanes> magnitude, std::uint32_t first) const {
+    const auto look_at = [&](std::uint32_t lane, std::uint32_t one) __attribute__((always_inline)) {
+      bad->infs += one == 0x7f800000u;
+      bad->nans += one > 0x7f800000u;
+      if (one >= 0x7f800000u && first + lane < bad->first_bad) bad->first_bad = first + lane;
+    };
+    if constexpr (Lanes <= unrolled_lanes) {
+#pragma unroll
+      for (std::uint32_t lane = 0; lane < Lanes; ++lane) look_at(lane, magnitude[lane]);
+    } else {
+#pragma nounroll
+      for (std::uint32_t lane = 0; lane < Lanes; ++lane) look_at(lane, magnitude[lane]);
+    }
+  }
+};
+
+/// The effect of an inspection that unscales.
+struct unscaling {
+  const std::uint64_t* addresses;
+  const float* divisor;
+  factor_pair factor;
+  chunk_findings* bad;  ///< of this work-item, in local memory
+
+  void begin_chunk() const { *bad = nothing_found(); }
+
+  template <typename Format, typename Add>
+  [[gnu::always_inline]] void act_on(const segment& piece, Add add) const {
+    const std::uint64_t address = addresses[piece.tensor()], begin = piece.first_element() - piece.offset_in_chunk();
+    if constexpr (std::is_same_v<Format, format<element_type::float32>>) {  // the only type that can be in place
+      if (has_overwritten(piece)) {
+        add(unscaling_piece<true>{address, factor, bad, begin});
+      } else {
+        add(unscaling_piece<false>{address, factor, bad, begin});
+      }
+    } else {
+      add(unscaling_piece<false>{address, factor, bad, begin});
+    }
+  }
+  chunk_findings counted() const { return *bad; }
+  float scale() const { return *divisor; }
+  bool has_overwritten(const segment& piece) const { return addresses[piece.tensor()] == piece.address(); }
+};
+
+template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+struct unscale_chunks {
+  using walk = chunk_walk<PackBytes, MostLanes, GroupSize>;
+  struct shared {
+    typename walk::shared of_walk;
+    chunk_findings bad[GroupSize];
+  };
+
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
+                                         const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
+                                         chunk_findings* findings, const std::uint64_t* out_addresses,
+                                         const float* scale) {
+    walk::run(item, local.of_walk, {addresses, starts, kinds, tensors}, findings,
+              unscaling{out_addresses, scale, factor_pair(*scale, factor_kind::divide), &local.bad[item.id]});
+  }
+};
+
+}  // namespace syclamp::kernels

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a pack lies in its tensor, and the walk over all packs of a list: what element-wise kernels have in common.
+//
+// An element-wise kernel loads packs as FP32 from any type, computes, and stores them as any type.
+#pragma once
+
+#include <type_traits>
+
+#include "sycl_kernels/base/format.hpp"
+#include "sycl_kernels/base/pack.hpp"
+#include "sycl_kernels/base/work_group.hpp"
+#include "sycl_kernels/walk/segment.hpp"
+
+namespace syclamp::kernels {
+
+/// `Lanes` elements of a tensor, of which the first is number `first`.
+template <unsigned Lanes, bool Aligned>
+struct whole_pack {
+  static constexpr unsigned lanes = Lanes;
+  std::uint64_t first;
+
+  template <typename T>
+  pack<T, Lanes> read(const T* array) const {
+    return load_pack<Lanes, Aligned>(array + first, 0);
+  }
+  template <typename T>
+  void write(T* array, pack<T, Lanes> value) const {
+    store_pack<Lanes, Aligned>(array + first, 0, value);
+  }
+};
+
+/// The same in arrays that are aligned to packs and of which addresses are kept from pack to pack; `begin` is the first
+/// pack that this work-item takes of a piece.
+template <unsigned Lanes>
+struct streamed_pack {
+  static constexpr unsigned lanes = Lanes;
+  std::uint64_t begin, first;
+
+  template <typename T>
+  pack<T, Lanes> read(const T* array) const {
+    return *at<const pack<T, Lanes>>(array);
+  }
+  template <typename T>
+  void write(T* array, pack<T, Lanes> value) const {
+    *at<pack<T, Lanes>>(array) = value;
+  }
+
+ private:
+  /// The mask changes no bit. It keeps compilers from taking the sum apart, which they do to share a part of it among
+  /// arrays: each array then has two addresses in registers of a GPU, one of them from its load to its store.
+  template <typename Pack, typename T>
+  [[gnu::always_inline]] Pack* at(T* array) const {
+    const std::uint64_t start = reinterpret_cast<std::uint64_t>(array + begin) & ~std::uint64_t{sizeof(Pack) - 1};
+    return reinterpret_cast<Pack*>(start + (first - begin) * sizeof(T));
+  }
+};
+
+/// The last elements of a piece, fewer than a pack has lanes.
+template <unsigned Lanes>
+struct part_of_pack {
+  static constexpr unsigned lanes = Lanes;
+  std::uint64_t first;
+  std::uint32_t count;
+
+  template <typename T>
+  pack<T, Lanes> read(const T* array) const {
+    return load_tail<Lanes>(array + first, count);
+  }
+  template <typename T>
+  void write(T* array, pack<T, Lanes> value) const {
+    store_tail<Lanes>(array + first, count, value);
+  }
+};
+
+/// One element. It travels as a pack of two, because OpenCL has no vectors of one; nobody asks for the other lane, so
+/// that compilers leave out what is done with it. (It is the same number: of `{x, 0}` compilers make a constant whose
+/// first lane is undefined, and AdaptiveCpp's CPU targets crash on one of integers in a kernel with barriers.)
+struct single_element {
+  static constexpr unsigned lanes = 2;
+  std::uint64_t first;
+
+  template <typename T>
+  pack<T, 2> read(const T* array) const {
+    return array[first];
+  }
+  template <typename T>
+  void write(T* array, pack<T, 2> value) const {
+    array[first] = value[0];
+  }
+};
+
+/// A tensor of a type that is known when the kernel is compiled.
+template <typename Format>
+struct typed_stream {
+  static constexpr bool is_float32 = std::is_same_v<Format, format<element_type::float32>>;
+  std::uint64_t address;
+
+  template <unsigned Lanes, typename Place>
+  [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
+    return Format::template widen<Lanes>(place.read(reinterpret_cast<const typename Format::bits*>(address)));
+  }
+
+  template <unsigned Lanes, typename Place>
+  [[gnu::always_inline]] void store(const Place& place, pack<float, Lanes> x) const {
+    if constexpr (requires { Format::template narrow<Lanes>(x); })  // FP64 is never written
+      place.write(reinterpret_cast<typename Format::bits*>(address), Format::template narrow<Lanes>(x));
+  }
+};
+
+/// A tensor of any type, which is asked for at each pack.
+struct stream {
+  std::uint64_t address;
+  element_type type;
+
+  bool exists() const { return address != 0; }
+  bool is_aligned(unsigned lanes) const { return address % (lanes * size_of(type)) == 0; }
+
+  template <unsigned Lanes, typename Place>
+  [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
+    pack<float, Lanes> x;
+    with_format(type, [&](auto format) __attribute__((always_inline)) {
+      x = typed_stream<decltype(format)>{address}.template load<Lanes>(place);
+    });
+    return x;
+  }
+
+  template <unsigned Lanes, typename Place>
+  [[gnu::always_inline]] void store(const Place& place, pack<float, Lanes> x) const {
+    with_format(type, [&](auto format) __attribute__((always_inline)) {
+      typed_stream<decltype(format)>{address}.template store<Lanes>(place, x);
+    });
+  }
+};
+
+/// Calls `action(in, out)` with typed streams for the pairs of types that training is made of, and with streams of any
+/// type for the others: code for every pair would take many seconds to compile.
+template <typename Action>
+[[gnu::always_inline]] inline void with_streams(const stream& in, const stream& out, Action action) {
+  using half = format<element_type::float16>;
+  using brain = format<element_type::bfloat16>;
+  using single = format<element_type::float32>;
+  const auto is = [&](element_type a, element_type b) { return in.type == a && out.type == b; };
+  const auto typed = [&]<typename In, typename Out>(In, Out) __attribute__((always_inline)) {
+    action(typed_stream<In>{in.address}, typed_stream<Out>{out.address});
+  };
+  if (is(element_type::float16, element_type::float32)) {
+    typed(half{}, single{});
+  } else if (is(element_type::bfloat16, element_type::float32)) {
+    typed(brain{}, single{});
+  } else if (is(element_type::float32, element_type::float32)) {
+    typed(single{}, single{});
+  } else if (is(element_type::float32, element_type::float16)) {
+    typed(single{}, half{});
+  } else if (is(element_type::float32, element_type::bfloat16)) {
+    typed(single{}, brain{});
+  } else if (is(element_type::float16, element_type::float16)) {
+    typed(half{}, half{});
+  } else if (is(element_type::bfloat16, element_type::bfloat16)) {
+    typed(brain{}, brain{});
+  } else {
+    action(in, out);
+  }
+}
+
+/// Calls `action(place)` for each pack of a piece that this work-item takes.
+template <unsigned Lanes, unsigned GroupSize, typename Action>
+[[gnu::always_inline]] inline void for_each_pack(const work_item& item, const segment& piece, bool aligned,
+                                                 Action action) {
+  const std::uint64_t begin = piece.first_element();
+  const std::uint32_t packs = piece.count() / Lanes, rest = piece.count() % Lanes;
+  const std::uint32_t first = first_pack<GroupSize, Lanes>(item, piece);
+  // Unaligned accesses cost a CPU nothing; a GPU goes lane by lane then.
+  if (GroupSize > 1 && aligned) {
+    for (std::uint32_t i = first; i < packs; i += GroupSize)
+      action(whole_pack<Lanes, true>{begin + std::uint64_t{i} * Lanes});
+  } else {
+    for (std::uint32_t i = first; i < packs; i += GroupSize)
+      action(whole_pack<Lanes, false>{begin + std::uint64_t{i} * Lanes});
+  }
+  if (rest != 0 && first == packs % GroupSize) action(part_of_pack<Lanes>{begin + std::uint64_t{packs} * Lanes, rest});
+}
+
+// The same in parts, for kernels with so many arrays that a GPU's registers would not do for all of it at once. (Loops
+// are not unrolled: a pack is as much as there is room for.)
+
+/// The whole packs of a piece, aligned, of arrays that are the same for all of them.
+template <unsigned Lanes, unsigned GroupSize, typename Action>
+[[gnu::always_inline]] inline void for_each_streamed_pack(const work_item& item, const segment& piece, Action action) {
+  const std::uint32_t packs = piece.count() / Lanes, mine = first_pack<GroupSize, Lanes>(item, piece);
+  const std::uint64_t begin = piece.first_element() + mine * Lanes;
+#pragma nounroll
+  for (std::uint32_t i = 0; i + mine < packs; i += GroupSize)
+    action(streamed_pack<Lanes>{begin, begin + std::uint64_t{i} * Lanes});
+}
+
+/// The same in halves, of any arrays.
+template <unsigned Lanes, unsigned GroupSize, typename Action>
+[[gnu::always_inline]] inline void for_each_half_pack(const work_item& item, const segment& piece, Action action) {
+  constexpr unsigned half = Lanes / 2;
+  const std::uint32_t halves = piece.count() / Lanes * 2;
+  const std::uint64_t begin = piece.first_element();
+#pragma nounroll
+  for (std::uint32_t i = first_pack<GroupSize, half>(item, piece); i < halves; i += GroupSize)
+    action(whole_pack<half, true>{begin + std::uint64_t{i} * half});
+}
+
+/// What they leave, or, if the piece is not aligned, all of it: element by element, neighbouring work-items
+/// neighbouring ones.
+template <unsigned Lanes, unsigned GroupSize, typename Action>
+[[gnu::always_inline]] inline void for_each_other_element(const work_item& item, const segment& piece, bool aligned,
+                                                          Action action) {
+  const std::uint64_t begin = piece.first_element();
+#pragma nounroll
+  for (std::uint32_t i = (aligned ? piece.count() / Lanes * Lanes : 0) + item.id; i < piece.count(); i += GroupSize)
+    action(single_element{begin + i});
+}
+
+/// The same, but each work-item takes its packs, lane after lane: `action(place, lane)`, and `end()` after each pack.
+template <unsigned Lanes, unsigned GroupSize, typename Action, typename End>
+[[gnu::always_inline]] inline void for_each_other_lane(const work_item& item, const segment& piece, bool aligned,
+                                                       Action action, End end) {
+  const std::uint64_t begin = piece.first_element();
+  const std::uint32_t whole = piece.count() / Lanes, packs = (piece.count() + Lanes - 1) / Lanes;
+  const std::uint32_t mine = first_pack<GroupSize, Lanes>(item, piece);
+#pragma nounroll
+  for (std::uint32_t i = !aligned ? mine : whole % GroupSize == mine ? whole : packs; i < packs; i += GroupSize) {
+#pragma nounroll
+    for (std::uint32_t lane = 0; lane < Lanes && i * Lanes + lane < piece.count(); ++lane)
+      action(single_element{begin + i * Lanes + lane}, lane);
+    end();
+  }
+}
+
+}  // namespace syclamp::kernels

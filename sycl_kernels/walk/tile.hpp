@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices, tile by tile. Each work-group makes one tile of C:
+//
+//   for each step of the inner dimension:
+//     stage      blocks of A and B → local memory, as the multiplier wants them; zeros beyond the edges
+//     multiply   the multiplier adds their product to what it keeps
+//   store        what the multiplier kept → local memory, FP32
+//   finish       alpha, beta, bias, activation → C
+//
+// All indices, edges, types and transposes are dealt with here; a multiplier sees whole blocks in local memory only. So
+// they are tested on any device with a plain multiplier, and are right with the one that uses matrix units.
+#pragma once
+
+#include "sycl_kernels/base/activation.hpp"
+#include "sycl_kernels/base/format.hpp"
+#include "sycl_kernels/base/pack.hpp"
+#include "sycl_kernels/base/work_group.hpp"
+#include "sycl_kernels/shared/layout.hpp"
+#include "sycl_kernels/walk/pack_walk.hpp"
+
+namespace syclamp::kernels {
+
+/// Calls `action(format<type>{})` for a type in which matrices are stored.
+template <typename Action>
+[[gnu::always_inline]] inline void with_matrix_format(element_type type, Action action) {
+  if (type == element_type::float16) {
+    action(format<element_type::float16>{});
+  } else if (type == element_type::bfloat16) {
+    action(format<element_type::bfloat16>{});
+  } else {
+    action(format<element_type::float32>{});
+  }
+}
+
+/// A matrix of a batch in memory. Rows and columns are those after transposing.
+struct operand {
+  const void* data;
+  element_type type;
+  std::uint64_t stride;
+  bool transposed;
+  std::uint32_t rows, columns;
+};
+
+/// Blocks as FP32.
+struct as_float {
+  using type = float;
+
+  template <typename Format, unsigned Lanes>
+  [[gnu::always_inline]] static pack<float, Lanes> convert(pack<typename Format::bits, Lanes> x) {
+    return Format::template widen<Lanes>(x);
+  }
+};
+
+/// Blocks as the 16 bits that they are.
+struct as_bits {
+  using type = std::uint16_t;
+
+  template <typename Format, unsigned Lanes>
+  [[gnu::always_inline]] static pack<std::uint16_t, Lanes> convert(pack<typename Format::bits, Lanes> x) {
+    return __builtin_convertvector(x, pack<std::uint16_t, Lanes>);
+  }
+};
+
+/// Copies a block of a matrix to local memory, row by row with `Stride` elements between rows, and zeros where the
+/// matrix has ended. It is read along the rows (or, transposed, the columns) as they lie in memory: by packs if the
+/// work-group is one work-item, else neighbouring work-items read neighbouring elements.
+template <typename As, unsigned Rows, unsigned Columns, unsigned Stride, unsigned Lanes, unsigned GroupSize>
+class stager {
+ public:
+  using staged = typename As::type;
+
+  [[gnu::always_inline]] static void run(const work_item& item, const operand& from, std::uint32_t row,
+                                         std::uint32_t column, staged* block) {
+    with_matrix_format(from.type, [&](auto format) __attribute__((always_inline)) {
+      if (from.transposed) {
+        copy<decltype(format), true>(item, from, row, column, block);
+      } else {
+        copy<decltype(format), false>(item, from, row, column, block);
+      }
+    });
+  }
+
+ private:
+  /// A line is what is contiguous in memory.
+  template <typename Format, bool Transposed>
+  [[gnu::always_inline]] static void copy(const work_item& item, const operand& from, std::uint32_t row,
+                                          std::uint32_t column, staged* block) {
+    using bits = typename Format::bits;
+    constexpr std::uint32_t lines = Transposed ? Columns : Rows, length = Transposed ? Rows : Columns;
+    const std::uint32_t first_line = Transposed ? column : row, first_place = Transposed ? row : column;
+    const std::uint32_t lines_left = left(Transposed ? from.columns : from.rows, first_line);
+    const std::uint32_t places_left = left(Transposed ? from.rows : from.columns, first_place);
+    const auto* source = static_cast<const bits*>(from.data) + first_line * from.stride + first_place;
+    if constexpr (GroupSize == 1 && length % Lanes == 0) {
+      for (std::uint32_t line = 0; line < lines; ++line) {
+        const bits* start = source + line * from.stride;
+        for (std::uint32_t place = 0; place < length; place += Lanes) {
+          const std::uint32_t count = line < lines_left ? left(places_left, place) : 0;
+          const auto raw = count >= Lanes ? load_pack<Lanes, false>(start + place, 0)
+                           : count == 0   ? pack<bits, Lanes>(0)
+                                          : load_tail<Lanes>(start + place, count);
+          put<Transposed>(block, line, place, As::template convert<Format, Lanes>(raw));
+        }
+      }
+    } else {
+      for (std::uint32_t i = item.id; i < lines * length; i += GroupSize) {
+        const std::uint32_t line = i / length, place = i % length;
+        bits raw = 0;
+        if (line < lines_left && place < places_left) raw = source[line * from.stride + place];
+        block[Transposed ? place * Stride + line : line * Stride + place] =
+            As::template convert<Format, 2>(pack<bits, 2>(raw))[0];
+      }
+    }
+  }
+
+  template <bool Transposed>
+  [[gnu::always_inline]] static void put(staged* block, std::uint32_t line, std::uint32_t place,
+                                         pack<staged, Lanes> x) {
+    if constexpr (Transposed) {
+#pragma unroll
+      for (unsigned i = 0; i < Lanes; ++i) block[(place + i) * Stride + line] = x[i];
+    } else {
+      store_pack<Lanes, false>(block + line * Stride + place, 0, x);
+    }
+  }
+
+  static std::uint32_t left(std::uint32_t size, std::uint32_t begin) { return size > begin ? size - begin : 0; }
+};
+
+/// What becomes of a product.
+struct finish {
+  void* c;
+  element_type type;
+  std::uint64_t stride;
+  float alpha, beta;
+  activation then;
+};
+
+/// Parameters of every kernel that multiplies matrices, as the host passes them.
+struct product {
+  operand a, b, bias;  ///< the bias is a matrix of one row; its data may be null
+  finish end;
+  std::uint32_t tile_row, tile_column;  ///< where this work-group's tile begins
+
+  /// Work-groups take tiles row by row, matrix after matrix.
+  template <unsigned TileRows, unsigned TileColumns>
+  [[gnu::always_inline]] static product of_group(const work_item& item, const void* a, element_type a_type,
+                                                 std::uint64_t a_stride, std::uint64_t a_batch, bool a_transposed,
+                                                 const void* b, element_type b_type, std::uint64_t b_stride,
+                                                 std::uint64_t b_batch, bool b_transposed, void* c, element_type c_type,
+                                                 std::uint64_t c_stride, std::uint64_t c_batch, std::uint32_t m,
+                                                 std::uint32_t n, std::uint32_t k, float alpha, float beta,
+                                                 const void* bias, element_type bias_type, activation then) {
+    const std::uint32_t across = (n - 1) / TileColumns + 1, tiles = ((m - 1) / TileRows + 1) * across;
+    const std::uint32_t matrix = item.group / tiles, tile = item.group % tiles;
+    const auto at = [&](const void* first, element_type type, std::uint64_t distance) {
+      return reinterpret_cast<std::uintptr_t>(first) + matrix * distance * size_of(type);
+    };
+    return {{reinterpret_cast<const void*>(at(a, a_type, a_batch)), a_type, a_stride, a_transposed, m, k},
+            {reinterpret_cast<const void*>(at(b, b_type, b_batch)), b_type, b_stride, b_transposed, k, n},
+            {bias, bias_type, 0, false, bias != nullptr ? 1u : 0u, n},
+            {reinterpret_cast<void*>(at(c, c_type, c_batch)), c_type, c_stride, alpha, beta, then},
+            tile / across * TileRows,
+            tile % across * TileColumns};
+  }
+};
+
+/// The walk of a work-group, with a multiplier that has
+///
+///   as                            how blocks are staged (`as_float`, `as_bits`)
+///   tile_rows, tile_columns       of C
+///   depth                         how much of the inner dimension is staged at a time
+///   a_stride, b_stride, c_stride  between rows of the blocks in local memory
+///   a constructor that takes the work-item
+///   add(item, a, b)               adds the product of two blocks to what this work-item keeps
+///   store(item, c)                writes what it keeps
+template <typename Multiplier, unsigned Lanes, unsigned GroupSize>
+struct tile_walk {
+  using as = typename Multiplier::as;
+  static constexpr unsigned tile_rows = Multiplier::tile_rows, tile_columns = Multiplier::tile_columns;
+  static constexpr unsigned depth = Multiplier::depth;
+
+  struct blocks {
+    typename as::type a[tile_rows * Multiplier::a_stride];
+    typename as::type b[depth * Multiplier::b_stride];
+  };
+  struct alignas(32) shared {  // matrix units load whole rows
+    union {
+      blocks in;
+      float c[tile_rows * Multiplier::c_stride];
+    };
+    float bias[tile_columns];
+  };
+
+  template <typename... Args>
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, Args... args) {
+    const product mine = product::of_group<tile_rows, tile_columns>(item, args...);
+    stager<as_float, 1, tile_columns, tile_columns, Lanes, GroupSize>::run(item, mine.bias, 0, mine.tile_column,
+                                                                           local.bias);
+    Multiplier multiplier(item);
+    for (std::uint32_t k = 0; k < mine.a.columns; k += depth) {
+      stager<as, tile_rows, depth, Multiplier::a_stride, Lanes, GroupSize>::run(item, mine.a, mine.tile_row, k,
+                                                                                local.in.a);
+      stager<as, depth, tile_columns, Multiplier::b_stride, Lanes, GroupSize>::run(item, mine.b, k, mine.tile_column,
+                                                                                   local.in.b);
+      item.barrier();
+      multiplier.add(item, local.in.a, local.in.b);
+      item.barrier();
+    }
+    multiplier.store(item, local.c);
+    item.barrier();
+    write(item, mine, local);
+  }
+
+ private:
+  [[gnu::always_inline]] static void write(const work_item& item, const product& mine, const shared& local) {
+    constexpr std::uint32_t across = tile_columns / Lanes;
+    const std::uint32_t rows = mine.a.rows, columns = mine.b.columns;
+    with_matrix_format(mine.end.type, [&](auto format) __attribute__((always_inline)) {
+      const typed_stream<decltype(format)> out{reinterpret_cast<std::uintptr_t>(mine.end.c)};
+      const std::uint32_t pack_bytes = Lanes * sizeof(typename decltype(format)::bits);
+      const bool aligned = out.address % pack_bytes == 0 && mine.end.stride % Lanes == 0;
+      for (std::uint32_t i = item.id; i < tile_rows * across; i += GroupSize) {
+        const std::uint32_t in_row = i / across, in_column = i % across * Lanes;
+        const std::uint32_t row = mine.tile_row + in_row, column = mine.tile_column + in_column;
+        const std::uint64_t first = row * mine.end.stride + column;
+        const auto sum = load_pack<Lanes, false>(local.c + in_row * Multiplier::c_stride + in_column, 0);
+        const auto bias = load_pack<Lanes, false>(local.bias + in_column, 0);
+        if (row < rows && column < columns) {
+          if (columns - column < Lanes) {
+            finish_pack(mine.end, out, part_of_pack<Lanes>{first, columns - column}, sum, bias);
+          } else if (GroupSize > 1 && aligned) {
+            finish_pack(mine.end, out, whole_pack<Lanes, true>{first}, sum, bias);
+          } else {
+            finish_pack(mine.end, out, whole_pack<Lanes, false>{first}, sum, bias);
+          }
+        }
+      }
+    });
+  }
+
+  template <typename Out, typename Place>
+  [[gnu::always_inline]] static void finish_pack(const finish& how, const Out& out, const Place& place,
+                                                 pack<float, Lanes> sum, pack<float, Lanes> bias) {
+    pack<float, Lanes> x = how.alpha * sum;
+    if (how.beta != 0.0f)
+      x = __builtin_elementwise_fma(pack<float, Lanes>(how.beta), out.template load<Lanes>(place), x);
+    out.template store<Lanes>(place, activate<Lanes>(how.then, x + bias));
+  }
+};
+
+}  // namespace syclamp::kernels

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <thread>
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "syclamp/syclamp.hpp"
+#include "tests/support/device_buffer.hpp"
+#include "tests/support/devices.hpp"
+
+using namespace syclamp;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+// A case for each profile: together they would take ten minutes.
+TEMPLATE_TEST_CASE_SIG("every kernel that the library can ask for compiles for profile", "",
+                       ((std::size_t Profile), Profile), 0, 1, 2, 3, 4) {
+  REQUIRE(profile_names().size() == 5);
+  for (const engine& on : all_engines())
+    if (on.profile_name() == profile_names()[Profile]) CHECK_NOTHROW(on.compile_all());
+}
+
+TEST_CASE("a queue that is not in-order is refused with the remedy") {
+  CHECK_THROWS_MATCHES(engine(sycl::queue{}), invalid_argument, MessageMatches(ContainsSubstring("in_order")));
+}
+
+TEST_CASE("an unknown profile is refused with the known ones") {
+  const sycl::queue queue{sycl::property::queue::in_order{}};
+
+  CHECK_THROWS_MATCHES(engine(queue, "abacus"), invalid_argument,
+                       MessageMatches(ContainsSubstring("abacus") && ContainsSubstring("nvidia_gpu")));
+}
+
+TEST_CASE("a profile is forced by the caller, or else by the environment") {
+  const sycl::queue queue{sycl::property::queue::in_order{}};
+  setenv("SYCLAMP_PROFILE", "generic", 1);
+
+  CHECK(engine(queue).profile_name() == "generic");
+  CHECK(engine(queue, "amd_gpu").profile_name() == "amd_gpu");
+  setenv("SYCLAMP_PROFILE", "abacus", 1);
+  CHECK_THROWS_MATCHES(engine(queue), invalid_argument, MessageMatches(ContainsSubstring("SYCLAMP_PROFILE")));
+  unsetenv("SYCLAMP_PROFILE");
+}
+
+TEST_CASE("copies of an engine share its queue and its kernels") {
+  const engine one;
+  const engine two = one;
+
+  CHECK(&one.queue() == &two.queue());
+  CHECK(&one.kernels() == &two.kernels());
+}
+
+TEST_CASE("several threads, each with its own engine or all with one, get the right results") {
+  const engine common;
+  std::vector<float> sums(8);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    threads.emplace_back([&, i] {
+      const engine on = i % 2 == 0 ? common : engine{};
+      const device_buffer<float> memory(on.queue(), std::vector<float>(1000 * (i + 1), 1.0f));
+      sums[i] = inspect(on, {memory.data(), 1000 * (i + 1)}).sum_of_squares;
+    });
+  for (auto& thread : threads) thread.join();
+
+  for (std::size_t i = 0; i < sums.size(); ++i) CHECK(sums[i] == 1000.0f * static_cast<float>(i + 1));
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numeric laws that every kernel obeys, one test each (docs/architecture.md, "Numeric laws").
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "syclamp/syclamp.hpp"
+#include "tests/support/devices.hpp"
+#include "tests/support/tensors.hpp"
+
+using namespace syclamp;
+
+namespace {
+
+std::vector<float> ordinary_gradients(std::size_t count) {
+  std::mt19937 random(41);
+  std::vector<float> values(count);
+  for (auto& one : values)
+    one = std::ldexp(static_cast<float>(random() % 2048) - 1024.0f, -static_cast<int>(random() % 30));
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("law 1: Inf and NaN are judged on integer bits, and told apart") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  std::vector<std::uint16_t> all(65536);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+  const device_buffer<std::uint16_t> memory(on.queue(), all);
+
+  const inspection seen = inspect(on, {memory.data(), all.size(), element_type::float16});
+
+  CHECK(seen.infs == 2);
+  CHECK(seen.nans == 2 * 1023);
+  CHECK(seen.zeros == 2);
+  CHECK(seen.subnormals == 2 * 1023);
+  CHECK(seen.findings == (found_inf | found_nan));
+}
+
+TEST_CASE("law 2: findings are bits that are ORed and stay until they are reset by name") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> memory(
+      on.queue(), {1.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()});
+  const device_buffer<std::uint32_t> findings(on.queue(), {found_by_user});
+  const auto look_at = [&](std::size_t index) {
+    const inspector look(tensor_list(on, array_view(memory.data() + index, 1)),
+                         index == 2 ? detail::tensors : detail::list);
+    look.report_to(findings.data());
+    look();
+    on.wait();
+    return findings.read()[0];
+  };
+
+  CHECK(look_at(0) == found_by_user);
+  CHECK(look_at(1) == (found_by_user | found_inf));
+  CHECK(look_at(0) == (found_by_user | found_inf));
+  CHECK(look_at(2) == (found_by_user | found_inf | found_nan));
+  reset_findings(on, findings.data());
+  CHECK(look_at(0) == found_nothing);
+}
+
+TEST_CASE("law 3: FP64 gradients are read by integers, exactly rounded to FP32") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  std::mt19937_64 random(42);
+  std::vector<double> values(70'001);
+  for (auto& one : values) one = std::bit_cast<double>(random());  // of any exponent
+  for (std::size_t i = 0; i < values.size(); i += 2) {             // of FP32's exponents, its subnormals included
+    const double fraction = static_cast<double>(random() >> 12) * 0x1p-52;
+    values[i] = std::ldexp(1.0 + fraction, static_cast<int>(random() % 300) - 160);
+  }
+  values[7] = 1.0 + 0x1p-24;            // a tie, to even
+  values[8] = 1.0 + 0x1p-24 + 0x1p-52;  // just above
+  values[9] = 0x1.ffffff0p127;          // a tie between the largest FP32 and Inf
+  values[10] = 0x1.fffffeffffffep127;   // just below
+  const device_buffer<double> memory(on.queue(), values);
+  const device_buffer<float> out(on.queue(), std::vector<float>(values.size()));
+
+  cast(tensor_list(on, array_view(memory.data(), values.size(), element_type::float64)),
+       tensor_list(on, array_view(out.data(), values.size())));
+  on.wait();
+
+  const auto result = out.read();
+  std::uint64_t wrong = 0;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!same_number<float32>(std::bit_cast<std::uint32_t>(result[i]),
+                              reference::encode(values[i], reference::binary32)))
+      ++wrong;
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("law 4: unscaling by a power of two is exact up to the largest scale") {
+  const engine& on = any_engine();
+  const int exponent = GENERATE(-126, -14, 0, 16, 24, 100, 126, 127);
+  CAPTURE(on.profile_name(), exponent);
+  const float s = std::ldexp(1.0f, exponent);
+  const std::vector<float> values = {s, 3.0f * s / 4.0f, -s / 2.0f, std::ldexp(1.0f, exponent - 100), 0.0f};
+  const device_buffer<float> memory(on.queue(), values), out(on.queue(), std::vector<float>(5));
+  const device_scalar scale(on, s);
+
+  unscale(tensor_list(on, array_view(memory.data(), 5)), tensor_list(on, array_view(out.data(), 5)), scale);
+  on.wait();
+
+  std::vector<float> expected;
+  for (const float value : values)
+    expected.push_back(static_cast<float>(std::ldexp(static_cast<double>(value), -exponent)));
+  CHECK(out.read() == expected);
+}
+
+TEST_CASE("law 6: unscaled gradients are FP32; what 16 bits lose is lost only by an option that says so") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<std::uint16_t> scaled(on.queue(), {0x0400}), lossy(on.queue(), {0xffff});  // 2^-14
+  const device_buffer<float> out(on.queue(), {7.0f});
+  const tensor_list in(on, array_view(scaled.data(), 1, element_type::float16)),
+      narrow(on, array_view(lossy.data(), 1, element_type::float16)), wide(on, array_view(out.data(), 1));
+  const device_scalar scale(on, 65536.0f);
+
+  CHECK_THROWS_AS(unscale(in, narrow, scale), invalid_argument);
+  unscale(in, wide, scale);
+  unscale_lossy(in, narrow, scale);
+  on.wait();
+
+  CHECK(out.read()[0] == 0x1p-30f);
+  CHECK(lossy.read()[0] == 0x0000);
+}
+
+TEST_CASE("law 7: a gradient of 5.96e-8 survives when it is scaled, subnormals of FP16 are exact") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const float tiny = 0x1p-24f;  // 5.96e-8
+  const device_buffer<float> loss(on.queue(), {tiny * 0x1p-10f, 1.0f});
+  const device_buffer<std::uint16_t> scaled(on.queue(), {0, 0});
+  const device_buffer<float> unscaled(on.queue(), {0.0f, 0.0f});
+  const tensor_list wide(on, array_view(loss.data(), 2)), half(on, array_view(scaled.data(), 2, element_type::float16)),
+      out(on, array_view(unscaled.data(), 2));
+  const device_scalar s(on, 1024.0f);
+
+  scale(wide, half, s);
+  unscale(half, out, s);
+  on.wait();
+
+  CHECK(scaled.read()[0] == 0x0001);
+  CHECK(unscaled.read()[0] == tiny * 0x1p-10f);
+}
+
+TEST_CASE("law 8: finite gradients whose norm overflows are not an overflow, and are not clipped") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> memory(on.queue(), std::vector<float>(70'000, 1e38f));
+  const device_buffer<clip_result> result(on.queue(), std::vector<clip_result>(1));
+  const inspector look(tensor_list(on, array_view(memory.data(), 70'000)));
+  const device_scalar limit(on, 1.0f);
+
+  look();
+  clip_coefficient(on, look.device_result(), limit, result.data());
+  on.wait();
+
+  CHECK(look.result().all_finite());
+  CHECK(std::isinf(result.read()[0].norm));
+  CHECK(result.read()[0].coefficient == 1.0f);
+}
+
+TEST_CASE("law 9: same data, same bits; cutting and permuting tensors changes nothing but the order of the sum") {
+  const engine& on = any_engine();
+  const detail level = GENERATE(detail::list, detail::histogram);
+  const bool finite = GENERATE(true, false);
+  CAPTURE(on.profile_name(), finite);
+  auto values = ordinary_gradients(200'003);
+  if (!finite) values[150'000] = std::numeric_limits<float>::infinity();
+  const device_buffer<float> memory(on.queue(), values);
+  const auto look_at = [&](std::vector<tensor> tensors) {
+    const inspector look(tensor_list(on, std::move(tensors)), level);
+    look();
+    return look.result();
+  };
+  std::vector<tensor> cut;
+  for (std::size_t at = 0, size = 1; at < values.size(); at += size, size = size * 7 % 9973)
+    cut.push_back({{memory.data() + at, std::min(size, values.size() - at)}});
+
+  const inspection whole = look_at({{{memory.data(), values.size()}}});
+  const inspection again = look_at({{{memory.data(), values.size()}}});
+  const inspection pieces = look_at(cut);
+  std::reverse(cut.begin(), cut.end());
+  const inspection reversed = look_at(cut);
+
+  CHECK(std::memcmp(&whole, &again, sizeof whole) == 0);
+  for (const inspection& one : {pieces, reversed}) {
+    CHECK(one.elements == whole.elements);
+    CHECK(one.findings == whole.findings);
+    CHECK(one.infs == whole.infs);
+    CHECK(one.zeros == whole.zeros);
+    CHECK(one.subnormals == whole.subnormals);
+    CHECK(one.worst_bits == whole.worst_bits);
+    // Two sums of terms that are not negative: each is within (64 + 64 + 31 + 10 + 6) roundings of the exact one, and a
+    // chunk holds up to 1024 pieces, each of which ends a block.
+    const double sum = static_cast<double>(whole.sum_of_squares), other = static_cast<double>(one.sum_of_squares);
+    if (finite) CHECK(std::abs(sum - other) <= (2 * 175 + 1024) * 0x1p-24 * sum);
+  }
+  CHECK(std::isinf(whole.sum_of_squares) == !finite);
+}
+
+TEST_CASE("law 10: tensors of every size and alignment are read whole and nothing beside them") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  std::vector<tensor> tensors;
+  const device_buffer<float> memory(on.queue(), std::vector<float>(300 * 301 / 2 + 300, 1.0f));
+  std::uint64_t place = 0, total = 0;
+  for (std::uint64_t count = 0; count <= 300; ++count) {
+    tensors.push_back({{memory.data() + place, count}});
+    place += count + 1;
+    total += count;
+  }
+  const inspector look(tensor_list(on, tensors));
+
+  look();
+
+  CHECK(look.result().elements == total);
+  CHECK(look.result().sum_of_squares == static_cast<float>(total));  // integers below 2^24 are exact
+}
+
+TEST_CASE("law 11: floating point is strict on this device") { CHECK(test_arithmetic(any_engine()).sound()); }

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "backends/profiles.hpp"
+#include "launch/jit/compiler.hpp"
+#include "launch/jit/source.hpp"
+#include "launch/operations.hpp"
+#include "syclamp/syclamp.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace syclamp;
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+TEST_CASE("a kernel that does not compile raises an error with the compiler's log") {
+  const engine on;
+  try {
+    launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
+                         "#include <format.hpp>\nint f() { return nonsense; }");
+    FAIL("it compiled");
+  } catch (const kernel_build_error& failed) {
+    CHECK_THAT(failed.what(), ContainsSubstring("did not compile"));
+    CHECK_THAT(failed.log(), ContainsSubstring("nonsense"));
+  }
+}
+
+TEST_CASE("without the machine's C++ headers a kernel does not compile, and the error names their package") {
+  const engine on;
+  std::vector<std::string> options = launch::jit::build_options();
+  const temporary_folder empty;
+  options.push_back("--sysroot=" + empty.path().string());  // there the compiler looks for /usr/include
+  try {
+    launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
+                         launch::jit::family_source("self_test", backends::generic), options);
+    FAIL("it compiled");
+  } catch (const kernel_build_error& failed) {
+    CHECK_THAT(failed.log(), ContainsSubstring("file not found"));
+    CHECK_THAT(failed.what(), ContainsSubstring("is missing on this machine") && ContainsSubstring("package g++"));
+  }
+}
+
+TEST_CASE("strict floating point is asked of the run-time compiler") {
+  std::string all;
+  for (const auto& option : launch::jit::build_options()) all += option + " ";
+
+  CHECK_THAT(all, ContainsSubstring("-fno-fast-math"));
+  CHECK_THAT(all, ContainsSubstring("-ffp-contract=off"));
+  CHECK_THAT(all, ContainsSubstring("-foffload-fp32-prec-div"));
+  CHECK_THAT(all, ContainsSubstring("-foffload-fp32-prec-sqrt"));
+}
+
+namespace {
+
+/// The SPIR-V that the run-time compiler makes of `source`, with what surrounds it in a device image.
+std::vector<std::vector<std::byte>> spirv_of(const engine& on, const std::string& source) {
+  std::vector<std::vector<std::byte>> images;
+  for (const auto& image : launch::jit::compile(on.queue().get_context(), on.queue().get_device(), source))
+    images.push_back(image.ext_oneapi_get_backend_content());
+  return images;
+}
+
+/// The families of kernels that every device has: all but those for matrix units.
+std::set<std::string_view> common_families() {
+  std::set<std::string_view> families;
+  for (const launch::operation_base* op : launch::operations)
+    if (!op->family.starts_with("gemm_joint")) families.insert(op->family);
+  return families;
+}
+
+/// The capabilities that SPIR-V modules somewhere in `bytes` ask for. A module begins with a magic number and four more
+/// words; its first instructions are OpCapability (17), two words each.
+std::set<std::uint32_t> capabilities(const std::vector<std::byte>& bytes) {
+  const auto word = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    if (at + 4 <= bytes.size()) std::memcpy(&value, bytes.data() + at, 4);
+    return value;
+  };
+  std::set<std::uint32_t> found;
+  for (std::size_t start = 0; start + 20 <= bytes.size(); ++start)
+    if (word(start) == 0x07230203)
+      for (std::size_t at = start + 20; word(at) == (2u << 16 | 17u); at += 8) found.insert(word(at + 4));
+  return found;
+}
+
+/// LLVM's saturating operations on vectors that were used in `images`, as "llvm.usub.sat.v4i32". LLVM forms them from
+/// comparisons, and SPIR-V has no such thing: the translator writes the comparison again, but leaves the name behind.
+std::set<std::string> saturating_vectors(const std::vector<std::vector<std::byte>>& images) {
+  static const std::regex name("llvm\\.[us](add|sub|shl)\\.sat\\.v[0-9]+i[0-9]+");
+  std::set<std::string> found;
+  for (const auto& image : images) {
+    const auto* text = reinterpret_cast<const char*>(image.data());
+    for (std::cregex_iterator match(text, text + image.size(), name), end; match != end; ++match)
+      found.insert(match->str());
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("law 3: no kernel asks for a device with FP64, or with 64-bit atomics") {
+  constexpr std::uint32_t kernel = 6, float64 = 10, int64_atomics = 12;
+  const engine on;
+  for (const std::string_view family : common_families()) {
+    CAPTURE(family);
+    std::set<std::uint32_t> asked;
+    for (const auto& image : spirv_of(on, launch::jit::family_source(family, backends::generic)))
+      asked.merge(capabilities(image));
+
+    CHECK(asked.contains(kernel));  // the modules were found
+    CHECK_FALSE(asked.contains(float64));
+    CHECK_FALSE(asked.contains(int64_atomics));
+  }
+}
+
+TEST_CASE("no kernel of an Intel GPU saturates vectors of integers, on which Intel's compiler crashes") {
+  const engine on;
+  for (const std::string_view family : common_families()) {
+    CAPTURE(family);
+    CHECK(saturating_vectors(spirv_of(on, launch::jit::family_source(family, backends::intel_gpu))) ==
+          std::set<std::string>{});
+  }
+}
+
+TEST_CASE("a kernel that saturates vectors of integers is recognised") {
+  const engine on;
+  const auto found = [&](const std::string& expression) {
+    return saturating_vectors(spirv_of(on, R"(
+#include <sycl/ext/oneapi/kernel_properties/properties.hpp>
+using words = unsigned __attribute__((ext_vector_type(2)));
+extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::single_task_kernel))
+void saturates(words* data) { const words x = data[0], y = data[1]; data[2] = )" +
+                                               expression + "; }"));
+  };
+  const std::set<std::string> subtraction{"llvm.usub.sat.v2i32"}, addition{"llvm.uadd.sat.v2i32"}, nothing;
+
+  CHECK(found("x > 7u ? x - 7u : words(0)") == subtraction);
+  CHECK(found("__builtin_elementwise_max(x, y) - y") == subtraction);
+  CHECK(found("x + y < x ? words(~0u) : x + y") == addition);
+  CHECK(found("x - y") == nothing);
+}
+
+TEST_CASE("headers in the working directory do not become part of our kernels") {
+  const temporary_folder folder;
+  const fs::path before = fs::current_path();
+  for (const auto& file : launch::jit::embedded_files()) {
+    fs::create_directories((folder.path() / file.path).parent_path());
+    std::ofstream(folder.path() / file.path) << "#error a header of somebody else\n";
+  }
+  setenv("SYCLAMP_CACHE", "off", 1);
+  fs::current_path(folder.path());
+
+  const engine on;
+  CHECK_NOTHROW(on.compile_all());
+
+  fs::current_path(before);
+  unsetenv("SYCLAMP_CACHE");
+}
+
+namespace {
+
+/// Compiled kernels go to a folder of their own, one file a family.
+class own_cache {
+ public:
+  own_cache() {
+    if (const char* before = std::getenv("SYCLAMP_CACHE_DIR")) restore_ = before;
+    setenv("SYCLAMP_CACHE_DIR", folder_.path().c_str(), 1);
+  }
+  ~own_cache() { restore_.empty() ? unsetenv("SYCLAMP_CACHE_DIR") : setenv("SYCLAMP_CACHE_DIR", restore_.c_str(), 1); }
+  own_cache(const own_cache&) = delete;
+  own_cache& operator=(const own_cache&) = delete;
+
+  const fs::path& path() const { return folder_.path(); }
+
+  /// Files say what they are made from.
+  std::set<std::string> families() const {
+    std::set<std::string> all;
+    const std::string include = "#include \"" + std::string(launch::jit::embedded_root) + "sycl_kernels/";
+    for (const auto& entry : fs::directory_iterator(folder_.path())) {
+      std::ifstream stream(entry.path(), std::ios::binary);
+      const std::string text{std::istreambuf_iterator<char>(stream), {}};
+      const auto begin = text.find(include) + include.size();
+      all.insert(text.substr(begin, text.find(".hpp", begin) - begin));
+    }
+    return all;
+  }
+
+ private:
+  temporary_folder folder_;
+  std::string restore_;
+};
+
+}  // namespace
+
+TEST_CASE("a damaged cache file costs a warning and a compilation, and is replaced") {
+  const own_cache cache;
+  test_arithmetic(engine{});
+  REQUIRE(std::distance(fs::directory_iterator(cache.path()), {}) == 1);
+  const fs::path file = fs::directory_iterator(cache.path())->path();
+  const auto good_size = fs::file_size(file);
+  int warnings = 0;
+  const auto previous = on_warning([&](std::string_view) { ++warnings; });
+
+  fs::resize_file(file, good_size / 2);
+  const bool sound = test_arithmetic(engine{}).sound();
+  const auto new_size = fs::file_size(file);
+
+  on_warning(previous);
+  CHECK(sound);
+  CHECK(warnings == 1);
+  CHECK(new_size == good_size);
+}
+
+TEST_CASE("each optimizer has as many moments on the host as its rule has in the kernel") {
+  const engine on;
+  const auto compile = [&](std::uint32_t too_many) {
+    std::set<std::string_view> headers;
+    std::string source, checks;
+    std::size_t steps = 0;
+    for (const launch::operation_base* op : launch::operations) {
+      if (!op->family.starts_with("optimizer/rules/") || !op->name.ends_with("_step")) continue;
+      const auto& step = static_cast<const launch::apply_operation&>(*op);
+      if (headers.insert(op->family).second)
+        source += "#include \"" + std::string(launch::jit::embedded_root) + "sycl_kernels/" + std::string(op->family) +
+                  ".hpp\"\n";
+      checks += "static_assert(states_of((syclamp::kernels::" + std::string(op->name) +
+                "<16, 8, 1>*)nullptr) == " + std::to_string(step.states + too_many) + ");\n";
+      ++steps;
+    }
+    CHECK(steps != 0);
+    source +=
+        "template <typename Rule, unsigned MostLanes, unsigned GroupSize>\n"
+        "constexpr unsigned states_of(syclamp::kernels::apply_list<Rule, MostLanes, GroupSize>*) { return "
+        "Rule::states; }\n";
+    launch::jit::compile(on.queue().get_context(), on.queue().get_device(), source + checks);
+  };
+  CHECK_NOTHROW(compile(0));
+  try {
+    compile(1);
+    FAIL("a wrong number was not found");
+  } catch (const kernel_build_error& failed) {
+    CHECK_THAT(failed.log(), ContainsSubstring("static assertion failed"));
+  }
+}
+
+TEST_CASE("a scaler compiles what its steps are made of, and nothing else") {
+  const own_cache cache;
+  const engine on;
+  float* gradient = sycl::malloc_device<float>(1, on.queue());
+  on.queue().memset(gradient, 0, sizeof(float)).wait();
+  const tensor_list list(on, array_view(gradient, 1));
+  loss_scaler scaler(on);
+  scaler.prepare(list);
+  const std::set<std::string> prepared = cache.families();
+  CHECK(prepared == std::set<std::string>{"tensors/convert", "scaler/inspect_step", "scaler/scaler"});
+  scaler.scaled_by_caller();
+  scaler.inspect(list);
+  scaler.update();
+  on.wait();
+  CHECK(cache.families() == prepared);
+  sycl::free(gradient, on.queue());
+}

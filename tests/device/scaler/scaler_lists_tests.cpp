@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists that come and go: a scaler keeps nothing of those that nobody holds, but the names that its ledger tells.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "engine/device_memory.hpp"
+#include "tests/support/devices.hpp"
+#include "tests/support/scaled_training.hpp"
+#include "tests/support/tensors.hpp"
+
+using namespace syclamp;
+
+namespace {
+
+void inspect_once(loss_scaler& scaler, const tensor_list& list) {
+  scaler.scaled_by_caller();
+  scaler.inspect(list);
+  scaler.update();
+}
+
+}  // namespace
+
+TEST_CASE("a scaler holds a bounded number of lists, however many it has seen", "[lists]") {
+  const engine& on = all_engines().front();
+  loss_scaler scaler(on, {.init = 4}, {.ledger = 16});
+  const device_buffer<float> memory(on.queue(), {4.0f, infinity});
+  const tensor_list held(on, array_view(memory.data(), 1));
+  inspect_once(scaler, held);
+  std::uint64_t most = 0, first = 0;
+  constexpr int lists = 3000;
+  for (int i = 0; i < lists; ++i) {
+    const bool is_bad = i % 3 == 0;
+    const tensor_list list(on, {{{memory.data() + (is_bad ? 1 : 0), 1}, "tensor of list " + std::to_string(i)}});
+    inspect_once(scaler, list);
+    const std::uint64_t now = live_arrays_counter();
+    if (i == 10) first = now;
+    if (i >= 10) most = std::max(most, now);
+  }
+  CHECK(most == first);
+  inspect_once(scaler, held);
+  CHECK(scaler.outcome().was_applied());
+
+  // All records that are there have their names, though the lists are gone.
+  const auto ledger = scaler.ledger();
+  REQUIRE(ledger.size() == 16);
+  for (const ledger_entry& entry : ledger) {
+    const int list = static_cast<int>(entry.record.step) - 2;
+    const bool is_bad = list < lists && list % 3 == 0;
+    CAPTURE(list);
+    CHECK(entry.first_bad_name == (is_bad ? "tensor of list " + std::to_string(list) : ""));
+  }
+}
+
+TEST_CASE("a list that is dropped in the middle of a step is kept until its record is written", "[lists]") {
+  const engine& on = all_engines().front();
+  loss_scaler scaler(on, {.init = 4});
+  const device_buffer<float> memory(on.queue(), {4.0f, infinity}), sums(on.queue(), {0.0f});
+  const tensor_list sum(on, array_view(sums.data(), 1));
+  const auto add = [&](std::size_t place, const char* name) {
+    scaler.accumulate(tensor_list(on, {{{memory.data() + place, 1}, name}}), sum);
+  };
+  scaler.scaled_by_caller();
+  add(1, "the bad one");
+  for (int i = 0; i < 5; ++i) add(0, "a good one");
+  scaler.update();
+  for (int i = 0; i < 5; ++i) {
+    scaler.scaled_by_caller();
+    add(0, "another one");
+    scaler.update();
+  }
+  on.wait();
+  CHECK(scaler.ledger().front().first_bad_name == "the bad one");
+  CHECK(sums.read()[0] > 0.0f);
+}
+
+TEST_CASE("a verdict stays until the update, whether the list is held or not", "[lists]") {
+  const engine& on = all_engines().front();
+  loss_scaler scaler(on, {.init = 4});
+  const device_buffer<float> memory(on.queue(), {4.0f, infinity});
+  scaler.scaled_by_caller();
+  const step_verdict* bad = scaler.inspect(tensor_list(on, array_view(memory.data() + 1, 1)));
+  const step_verdict* good = scaler.inspect(tensor_list(on, array_view(memory.data(), 1)));
+  std::vector<step_verdict> read(2);
+  on.queue().memcpy(&read[0], bad, sizeof(step_verdict));
+  on.queue().memcpy(&read[1], good, sizeof(step_verdict)).wait();
+  CHECK(read[0].apply == 0);
+  CHECK(read[1].apply == 1);
+  scaler.update();
+}
+
+TEST_CASE("a list that a recorded step uses stays, though nobody else holds it", "[lists]") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  loss_scaler scaler(on, {.init = 4, .interval = 1});
+  const device_buffer<float> memory(on.queue(), {4.0f});
+  std::optional<tensor_list> list(std::in_place, on, array_view(memory.data(), 1));
+  scaler.prepare(*list);
+  recorded_step step(on, [&] {
+    scaler.scaled_by_caller();
+    if (list) scaler.inspect(*list);
+    scaler.update();
+  });
+  if (!step.is_recorded()) SKIP("the device has no graphs");
+  list.reset();
+  for (int i = 0; i < 20; ++i) {
+    const tensor_list other(on, array_view(memory.data(), 1));
+    scaler.prepare(other);
+  }
+  step();
+  on.wait();
+  CHECK(scaler.outcome().elements == 1);
+  CHECK(scaler.current_scale() == 8.0f);
+}

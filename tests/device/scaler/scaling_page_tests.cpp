@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// The snippets of docs/scaling.md, in the order of the page, and what the page says of them. tests/lint/pages.py sees
+// to it that every snippet of the page stands here.
+#include <cmath>
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/support/devices.hpp"
+#include "tests/support/scaled_training.hpp"
+#include "tests/support/tensors.hpp"
+
+using namespace syclamp;
+
+namespace {
+
+const engine& on() { return all_engines().front(); }
+
+/// Memory, gradients and an optimizer for the snippets.
+struct page {
+  void backward() { content(1.0f); }
+  void content(float value) {
+    const std::vector<float> all(training::elements, value);
+    on().queue().memcpy(gradient_memory.data(), all.data(), all.size() * sizeof(float)).wait();
+  }
+
+  device_buffer<float> loss_memory{on().queue(), {3.0f}}, gradient_memory{on().queue(), std::vector<float>(100, 0.0f)};
+  tensor_list loss{on(), array_view(loss_memory.data(), 1)};
+  adding_optimizer optimizer{on(), training::elements, gradient_memory.data()};
+};
+
+}  // namespace
+
+TEST_CASE("page: a training loop") {
+  page code;
+  const engine& engine = on();
+  tensor_list& loss = code.loss;
+  adding_optimizer& optimizer = code.optimizer;
+  const auto backward = [&] { code.backward(); };
+  const int steps = 3;
+
+  loss_scaler scaler(engine);  // or loss_scaler(engine, preset("pytorch"))
+  for (int i = 0; i < steps; ++i) {
+    scaler.scale(loss);      // loss · S, in place
+    backward();              // yours: it leaves scaled gradients
+    scaler.step(optimizer);  // inspects them; applies them unscaled, or applies nothing
+    scaler.update();         // moves the scale
+  }
+
+  CHECK(code.optimizer.weight() == 3.0f / 65536.0f);
+}
+
+TEST_CASE("page: static, checked and disabled") {
+  const scaling_policy constant{.mode = scaling_mode::fixed, .init = 1024};
+  const scaling_policy only_checked{.mode = scaling_mode::fixed, .init = 1};
+  const scaling_policy off{.mode = scaling_mode::disabled};
+
+  training fixed(on(), constant);
+  CHECK(fixed.step(1.0f, infinity).outcome == step_outcome::skipped_inf);
+  CHECK(fixed.scaler.current_scale() == 1024.0f);
+  training checked(on(), only_checked);
+  CHECK_FALSE(checked.step(1.0f, no_number).was_applied());
+  training disabled(on(), off);
+  CHECK(disabled.step(1.0f, no_number).was_applied());
+}
+
+TEST_CASE("page: clipping") {
+  page code;
+  loss_scaler scaler(on(), {.init = 2});
+  adding_optimizer& optimizer = code.optimizer;
+  const device_scalar norm_limit(on(), 1.0f), value_limit(on(), 0.25f);
+  const float* max_norm = norm_limit;
+  const float* limit = value_limit;
+
+  SECTION("by the norm") {
+    scaler.scale(code.loss);
+    code.backward();
+    scaler.step(optimizer, max_norm);
+    scaler.update();
+    CHECK(scaler.outcome().norm == 5.0f);  // 100 gradients of 1/2
+    CHECK(scaler.outcome().clip == 1.0f / (5.0f + 1e-6f));
+  }
+  SECTION("by hand") {
+    scaler.scale(code.loss);
+    code.backward();
+    const unscaled_gradients gradients = scaler.unscale(optimizer);
+    clip_by_value(gradients, limit);  // or whatever you do to them
+    scaler.step(optimizer);
+    scaler.update();
+    CHECK(code.optimizer.weight() == 0.25f);
+  }
+}
+
+TEST_CASE("page: an accumulation window") {
+  page code;
+  loss_scaler scaler(on(), {.init = 1});
+  const tensor_list& loss = code.loss;
+  adding_optimizer& optimizer = code.optimizer;
+  const device_buffer<float> micro(on().queue(), std::vector<float>(training::elements, 0.0f));
+  const tensor_list gradients(on(), array_view(micro.data(), training::elements));
+  const auto backward = [&](int batch) {
+    const std::vector<float> all(training::elements, batch == 1 ? infinity : static_cast<float>(1 + batch));
+    on().queue().memcpy(micro.data(), all.data(), all.size() * sizeof(float)).wait();
+  };
+  const int micro_batches = 3;
+
+  for (int i = 0; i < micro_batches; ++i) {
+    scaler.scale(loss);
+    backward(i);
+    scaler.accumulate(gradients, optimizer.gradients());  // sums += gradients / S, unless they are bad
+    scaler.update();                                      // may be left out: the scale then stays for the window
+  }
+  scaler.step_accumulated(optimizer);  // the mean of those that were not dropped
+  scaler.update();
+  clear(optimizer.gradients());
+
+  CHECK(code.optimizer.weight() == 3.5f);  // (1/1 + 3/0.5) / 2: after the bad one the scale was 1/2
+  CHECK(scaler.outcome().applied == 1);
+  CHECK(scaler.current_scale() == 0.5f);
+}
+
+TEST_CASE("page: several optimizers") {
+  page code;
+  loss_scaler scaler(on());
+  const device_buffer<float> others(on().queue(), std::vector<float>(10, 4.0f));
+  adding_optimizer generator(on(), 10, others.data());
+  adding_optimizer& critic = code.optimizer;
+  SECTION("each by itself") {
+    scaler.scale(code.loss);
+    code.content(infinity);
+    scaler.step(generator);
+    scaler.step(critic);  // one may be skipped and the other not
+    scaler.update();      // backs off if any of them overflowed
+
+    CHECK(generator.weight() != 0.0f);
+    CHECK(scaler.current_scale() == 32768.0f);
+  }
+  SECTION("together") {
+    scaler.scale(code.loss);
+    code.content(infinity);
+    optimizer* const both[] = {&generator, &critic};
+    scaler.step(both);  // all or none
+    scaler.update();
+
+    CHECK(generator.weight() == 0.0f);
+  }
+}
+
+TEST_CASE("page: a scale for each group") {
+  const device_buffer<float> memory(on().queue(), {1.0f, infinity});
+  const engine& engine = on();
+  const float* body = memory.data();
+  const float* head = memory.data() + 1;
+
+  loss_scaler scaler(engine, {}, {.scales = 2, .skip_together = false});
+  const tensor_list gradients(engine, {{{body, 1}, "body", 0}, {{head, 1}, "head", 1}});
+
+  scaler.scaled_by_caller();
+  scaler.inspect(gradients);
+  scaler.update();
+  CHECK(scaler.current_scale(0) == 65536.0f);
+  CHECK(scaler.current_scale(1) == 32768.0f);
+}
+
+TEST_CASE("page: giving up, and NaN that stays") {
+  const scaling_policy careful{
+      .give_up_after = 50, .on_give_up = give_up_action::stop, .on_floor = give_up_action::hold};
+
+  training code(on(), careful);
+  step_record last;
+  for (int i = 0; i < 50; ++i) {
+    last = code.step(1.0f, infinity);
+    if (i == 35) CHECK(last.status == step_status::at_floor);  // 2^16 to 2^-14 are 30 steps
+  }
+  CHECK(last.status == step_status::too_many_skips);
+  CHECK(last.next_scale == 0x1p-14f);
+  CHECK(code.step(1.0f).outcome == step_outcome::stopped);
+  code.scaler.resume();
+  CHECK(code.step(1.0f).was_applied());
+
+  training with_nan(on());
+  for (int i = 0; i < 16; ++i) CHECK(with_nan.step(1.0f, no_number).outcome == step_outcome::skipped_nan);
+  const step_record held = with_nan.step(1.0f, no_number);
+  CHECK(held.outcome == step_outcome::held);
+  CHECK(held.status == step_status::nan_persistent);
+  CHECK(held.next_scale == 1.0f);
+}
+
+TEST_CASE("page: the same batch again") {
+  page code;
+  loss_scaler scaler(on(), {.retries = 2});
+  adding_optimizer& optimizer = code.optimizer;
+  const tensor_list& loss = code.loss;
+  int passes = 0;
+  const auto forward = [] {};
+  const auto backward = [&] { code.content(++passes < 3 ? infinity : 1.0f); };
+
+  do {
+    forward();
+    scaler.scale(loss);
+    backward();
+    scaler.step(optimizer);
+    scaler.update();
+  } while (scaler.outcome().retry != 0);  // waits
+
+  CHECK(passes == 3);
+  CHECK(scaler.outcome().was_applied());
+}
+
+TEST_CASE("page: spikes") {
+  const engine& engine = on();
+  training code(engine, {.spike_threshold = 6});
+  loss_scaler& scaler = code.scaler;
+  const device_scalar value(engine, 2.0f);
+  const float* loss_value = value;
+
+  spike_guard guard(engine, {.threshold = 6, .window = 128});
+  guard.check(loss_value, scaler);  // before scaler.step
+
+  CHECK(code.step(1.0f).was_applied());
+}
+
+TEST_CASE("page: the ledger") {
+  page code;
+  loss_scaler scaler(on());
+  std::string log;
+  const auto print = [&](const std::string& line) { log += line + '\n'; };
+
+  scaler.on_step([&](const ledger_entry& entry) {
+    if (!entry.record.was_applied())
+      print("step " + std::to_string(entry.record.step) + ": " + name_of(entry.record.outcome) + " in " +
+            entry.first_bad_name);
+  });
+
+  for (const float value : {1.0f, infinity, 1.0f}) {
+    scaler.scale(code.loss);
+    code.content(value);
+    scaler.step(code.optimizer);
+    scaler.update();
+  }
+  on().wait();
+  scaler.report();
+  CHECK(log == "step 2: skipped_inf in weight\n");
+}
+
+TEST_CASE("page: what the calls out of order say") {
+  page code;
+  loss_scaler scaler(on());
+  adding_optimizer& optimizer = code.optimizer;
+  const auto message = [](auto call) -> std::string {
+    try {
+      call();
+    } catch (const misuse_error& refused) {
+      return refused.what();
+    }
+    return "";
+  };
+  const auto contains = [](const char* text) { return Catch::Matchers::ContainsSubstring(text); };
+  CHECK_THAT(message([&] { scaler.step(optimizer); }), contains("nothing was scaled since the last update()"));
+  CHECK_THAT(message([&] { scaler.update(); }), contains("no gradients were looked at since the last update()"));
+  scaler.scale(code.loss);
+  scaler.unscale(optimizer);
+  CHECK_THAT(message([&] { scaler.unscale(optimizer); }), contains("these gradients are unscaled already"));
+  CHECK_THAT(message([&] { scaler.step(optimizer, code.gradient_memory.data()); }),
+             contains("give max_norm to unscale()"));
+  CHECK_THAT(message([&] { scaler.state(); }), contains("half a step cannot be saved"));
+  scaler.step(optimizer);
+  CHECK_THAT(message([&] { scaler.step(optimizer); }), contains("these gradients were dealt with already"));
+  CHECK_THAT(message([&] { scaler.unscale(optimizer); }), contains("these gradients were dealt with already"));
+}

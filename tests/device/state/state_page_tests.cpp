@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The snippets of docs/scaling.md and docs/checkpoints.md that have to do with files. tests/lint/pages.py sees to it
+// that they stand here.
+#include <fstream>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/support/devices.hpp"
+#include "tests/support/scaled_training.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace syclamp;
+
+TEST_CASE("page: a ledger on disk") {
+  const temporary_folder folder;
+  const auto path = folder.path() / "run.csv";
+  training code(all_engines().front(), {.init = 8});
+  code.step(1.0f);
+  code.step(1.0f, infinity);
+  loss_scaler& scaler = code.scaler;
+  {
+    std::ofstream file(path);
+    write_header(file, ledger_format::csv);
+    for (const ledger_entry& entry : scaler.ledger()) write(file, entry, ledger_format::csv);
+  }
+  std::ifstream file(path);
+  const auto read = read_ledger(std::string(std::istreambuf_iterator<char>(file), {}));
+  REQUIRE(read.size() == 2);
+  CHECK(read[1].first_bad_name == "weight");
+  // What the page says of a replay.
+  const replay_report report = replay(read, preset("apex"));
+  CHECK(report.recorded_skips == 1);
+  CHECK(report.largest_safe_scale == 4.0f);  // at 8 it is known to overflow
+}
+
+TEST_CASE("page: saving and loading") {
+  const temporary_folder folder;
+  const std::string path = folder.path() / "scaler.json";
+  const engine& engine = all_engines().front();
+  training code(engine, {.init = 8});
+  code.step(1.0f, infinity);
+  loss_scaler& scaler = code.scaler;
+
+  save(scaler.state(), path);
+
+  loss_scaler other(engine);
+  other.load(load_snapshot(path));
+
+  CHECK(other.current_scale() == 4.0f);
+  CHECK(other.ledger().size() == 1);
+}
+
+TEST_CASE("page: the state of another framework") {
+  const engine& engine = all_engines().front();
+  const std::string text =
+      R"({"scale": 1024.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 7})";
+
+  loss_scaler scaler(engine, preset("pytorch"));
+  scaler.load(from_peer_state(text, "pytorch", scaler.state()));  // text: json.dumps(scaler.state_dict()) of PyTorch
+
+  CHECK(scaler.current_scale() == 1024.0f);
+  CHECK(scaler.state().scales[0].clean_steps == 7);
+}
+
+TEST_CASE("page: checkpoints") {
+  const temporary_folder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const engine& engine = all_engines().front();
+  const device_buffer<float> g(engine.queue(), {1.0f, 2.0f}), w(engine.queue(), {3.0f, 4.0f});
+  const auto make = [&] {
+    return std::make_unique<fused_optimizer>(
+        engine, std::vector<parameter>{{.gradient = {g.data(), 2}, .model = {w.data(), 2}}}, sgd{.lr = 1});
+  };
+  {
+    const auto made = make();
+    fused_optimizer& optimizer = *made;
+    loss_scaler scaler(engine, {.init = 8});
+    const std::string notes = "epoch 7";
+    save_checkpoint("run.ckpt", {.optimizers = {&optimizer}, .scaler = &scaler}, notes);
+    optimizer.apply();
+    engine.wait();
+  }
+  CHECK(w.read() == std::vector{2.0f, 2.0f});
+  const auto made = make();
+  fused_optimizer& optimizer = *made;
+  loss_scaler scaler(engine);
+
+  const std::string notes = load_checkpoint("run.ckpt", {.optimizers = {&optimizer}, .scaler = &scaler});
+
+  std::filesystem::current_path(before);
+  CHECK(notes == "epoch 7");
+  CHECK(w.read() == std::vector{3.0f, 4.0f});
+  CHECK(scaler.current_scale() == 8.0f);
+}

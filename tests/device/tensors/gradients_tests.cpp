@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// D10 is a defect of another framework: docs/frameworks.md#d10.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "syclamp/syclamp.hpp"
+#include "tests/support/devices.hpp"
+#include "tests/support/tensors.hpp"
+
+using namespace syclamp;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+TEMPLATE_TEST_CASE("unscale divides by the scale, exactly, into FP32 (D10)", "", ALL_FORMATS) {
+  const engine& on = any_engine();
+  const float by = GENERATE(1.0f, 65536.0f, 0x1p-14f, 0x1p126f, 0x1p127f);
+  const std::size_t offset = GENERATE(0, 1);
+  CAPTURE(on.profile_name(), by, offset);
+  const tensors_of_all_sizes<TestType> in(on, 1, offset);
+  const tensors_of_all_sizes<float32> out(on, 2, offset);
+  const device_scalar scale_value(on, by);
+
+  unscale(in.list, out.list, scale_value);
+  on.wait();
+
+  check_converted(in, out, 1.0 / static_cast<double>(by));
+  CHECK(in.memory.read() == in.content);
+}
+
+TEMPLATE_TEST_CASE("scaling in place keeps the type, rounded to FP32 and then to the type", "", OUTPUT_FORMATS) {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const float factor = GENERATE(8.0f, 1.1f);
+  const tensors_of_all_sizes<TestType> data(on, 7, 1);
+  const device_scalar by(on, factor);
+
+  scale(data.list, data.list, by);
+  on.wait();
+
+  check_converted(data, data, static_cast<double>(factor));
+}
+
+TEMPLATE_TEST_CASE("accumulate adds in FP32, each time with its own scale", "", ALL_FORMATS) {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const tensors_of_all_sizes<TestType> in(on, 8, 0);
+  const device_buffer<float> sum(on.queue(), std::vector<float>(70'001, 0.25f));
+  const tensor_list last_in(on, array_view(in.list[14])), last_out(on, array_view(sum.data(), 70'001));
+  const device_scalar first(on, 4.0f), second(on, 65536.0f);
+
+  accumulate(last_in, last_out, first);
+  accumulate(last_in, last_out, second);
+  on.wait();
+
+  const auto result = sum.read();
+  const std::uint64_t start = in.content.size() - 70'001 - 3;
+  std::uint64_t wrong = 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const auto rounded = reference::rounded_to_float;
+    const double x = rounded(reference::decode(in.content[start + i], TestType::format).value);
+    const double once = rounded(0.25 + rounded(x / 4.0)), twice = rounded(once + rounded(x / 65536.0));
+    if (!same_number<float32>(std::bit_cast<std::uint32_t>(result[i]), reference::encode(twice, reference::binary32)))
+      ++wrong;
+  }
+  CHECK(wrong == 0);
+  CHECK(sum.canaries_are_alive());
+}
+
+TEST_CASE("a bad micro-batch is dropped as a whole, and cleared only if it is bad") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  std::vector<float> values(70'000, 2.0f);
+  const device_buffer<float> good(on.queue(), values), sum(on.queue(), std::vector<float>(70'000, 1.0f));
+  values[69'999] = std::numeric_limits<float>::infinity();
+  const device_buffer<float> bad(on.queue(), values);
+  const tensor_list good_list(on, array_view(good.data(), 70'000)), bad_list(on, array_view(bad.data(), 70'000)),
+      sum_list(on, array_view(sum.data(), 70'000));
+  const inspector look_good(good_list), look_bad(bad_list);
+  const device_scalar s(on, 2.0f);
+
+  look_good();
+  accumulate(good_list, sum_list, s, look_good.device_result());
+  look_bad();
+  accumulate(bad_list, sum_list, s, look_bad.device_result());
+  clear(bad_list, look_bad.device_result());
+  clear(good_list, look_good.device_result());
+  on.wait();
+
+  CHECK(sum.read() == std::vector<float>(70'000, 2.0f));
+  CHECK(bad.read() == std::vector<float>(70'000, 0.0f));
+  CHECK(good.read() == std::vector<float>(70'000, 2.0f));
+}
+
+TEMPLATE_TEST_CASE("clear writes zeros into the tensors and nowhere else", "", ALL_FORMATS) {
+  const engine& on = any_engine();
+  const std::size_t offset = GENERATE(0, 1);
+  CAPTURE(on.profile_name(), offset);
+  const tensors_of_all_sizes<TestType> data(on, 9, offset);
+
+  clear(data.list);
+  on.wait();
+
+  const auto result = data.memory.read();
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = 0; i < result.size(); ++i)
+    if (result[i] != (tensors_of_all_sizes<TestType>::in_gap(i) ? data.content[i] : 0)) ++wrong;
+  CHECK(wrong == 0);
+  CHECK(data.memory.canaries_are_alive());
+}
+
+TEST_CASE("clipping brings the norm of the unscaled gradients down to the limit, and leaves small ones alone") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const std::vector<float> scaled = {3.0f * 1024, -4.0f * 1024, 0.0f};  // norm 5 after unscaling
+  const device_buffer<float> memory(on.queue(), scaled), unscaled(on.queue(), std::vector<float>(3));
+  const device_buffer<clip_result> result(on.queue(), std::vector<clip_result>(1));
+  const tensor_list in(on, array_view(memory.data(), 3)), out(on, array_view(unscaled.data(), 3));
+  const inspector look(in);
+  const device_scalar s(on, 1024.0f), limit(on, 2.5f), far(on, 100.0f);
+
+  look(s);
+  const unscaled_gradients gradients = unscale(in, out, s);
+  clip_coefficient(on, look.device_result(), far, result.data());
+  clip(gradients, result.data());
+  on.wait();
+  CHECK(result.read()[0].norm == 5.0f);
+  CHECK(result.read()[0].coefficient == 1.0f);
+  CHECK(unscaled.read() == std::vector<float>{3.0f, -4.0f, 0.0f});
+
+  clip_coefficient(on, look.device_result(), limit, result.data());
+  clip(gradients, result.data());
+  on.wait();
+  const float coefficient = 2.5f / (5.0f + 1e-6f);
+  CHECK(result.read()[0].coefficient == coefficient);
+  CHECK(unscaled.read() == std::vector<float>{3.0f * coefficient, -4.0f * coefficient, 0.0f});
+  CHECK(result.canaries_are_alive());
+}
+
+TEST_CASE("each group is clipped by its own norm, of any kind") {
+  const engine& on = any_engine();
+  const norm_kind kind = GENERATE(norm_kind::l2, norm_kind::l1, norm_kind::l_infinity);
+  CAPTURE(on.profile_name(), static_cast<int>(kind));
+  // Group 0 has the tensors 0 and 2, group 1 none, group 2 the tensor 1, which is small.
+  const device_buffer<float> memory(on.queue(), {6.0f, -8.0f, 0.5f, 0.0f, 24.0f, 0.0f});
+  const device_buffer<clip_result> results(on.queue(), std::vector<clip_result>(3));
+  const tensor_list list(
+      on, {{{memory.data(), 2}, "a", 0}, {{memory.data() + 2, 1}, "b", 2}, {{memory.data() + 3, 3}, "c", 0}});
+  const inspector look(list, detail::tensors);
+  const device_scalar s(on, 2.0f), limit(on, 1.0f);
+
+  look(s);
+  const auto gradients = unscale(list, list, s);
+  clip_coefficients(on, look.device_groups(), list.groups(), limit, results.data(), kind);
+  clip_by_group(gradients, results.data());
+  on.wait();
+
+  const float norm = kind == norm_kind::l2 ? 13.0f : kind == norm_kind::l1 ? 19.0f : 12.0f;
+  const float factor = 1.0f / (norm + 1e-6f);
+  const auto got = results.read();
+  CHECK(got[0].norm == norm);
+  CHECK(got[0].coefficient == factor);
+  CHECK(got[1].norm == 0.0f);
+  CHECK(got[1].coefficient == 1.0f);
+  CHECK(got[2].norm == 0.25f);
+  CHECK(got[2].coefficient == 1.0f);
+  CHECK(memory.read() ==
+        std::vector<float>{3.0f * factor, -4.0f * factor, 0.25f, 0.0f * factor, 12.0f * factor, 0.0f * factor});
+  CHECK(results.canaries_are_alive());
+}
+
+TEST_CASE("an L1 norm that nobody has measured is a NaN, and clips nothing") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> memory(on.queue(), {3.0f, 4.0f});
+  const device_buffer<clip_result> result(on.queue(), std::vector<clip_result>(1));
+  const inspector look(tensor_list(on, array_view(memory.data(), 2)));
+  const device_scalar limit(on, 1.0f);
+
+  look();
+  clip_coefficient(on, look.device_result(), limit, result.data(), norm_kind::l1);
+  on.wait();
+
+  CHECK(std::isnan(result.read()[0].norm));
+  CHECK(result.read()[0].coefficient == 1.0f);
+  CHECK(std::isnan(norm(look.result(), norm_kind::l1)));
+}
+
+TEST_CASE("clipping by value bounds every element and hides no NaN") {
+  const engine& on = any_engine();
+  const std::size_t offset = GENERATE(0, 1);
+  CAPTURE(on.profile_name(), offset);
+  const tensors_of_all_sizes<float32> data(on, 10, offset);
+  const device_scalar limit(on, 2.5f);
+
+  clip_by_value(unscaled_gradients::never_scaled(data.list), limit);
+  on.wait();
+
+  const auto result = data.memory.read();
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = 0; i < result.size(); ++i) {
+    const double x = reference::decode(data.content[i], reference::binary32).value;
+    const bool stays = tensors_of_all_sizes<float32>::in_gap(i) || std::isnan(x);
+    const std::uint64_t expected =
+        stays ? data.content[i] : reference::encode(std::clamp(x, -2.5, 2.5), reference::binary32);
+    if (!same_number<float32>(result[i], expected)) ++wrong;
+  }
+  CHECK(wrong == 0);
+  CHECK(data.memory.canaries_are_alive());
+}
+
+TEST_CASE("absent and empty tensors are left out on either side") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> a(on.queue(), {1.0f, 2.0f}), b(on.queue(), {7.0f, 8.0f});
+  const float* absent = nullptr;
+
+  cast(tensor_list(on, std::vector<tensor>{}), tensor_list(on, std::vector<tensor>{}));
+  cast(tensor_list(on, {{{absent, 2}}, {{a.data(), 2}}}), tensor_list(on, {{{b.data(), 2}}, {{absent, 2}}}));
+  on.wait();
+  CHECK(b.read() == std::vector<float>{7.0f, 8.0f});
+}
+
+TEST_CASE("lists that do not fit are refused with the tensor's name and the remedy") {
+  const engine& on = all_engines().front();
+  const device_buffer<float> memory(on.queue(), std::vector<float>(100));
+  const auto fp32 = [&](std::uint64_t at, std::uint64_t count) {
+    return tensor_list(on, {{{memory.data() + at, count}, "weight"}});
+  };
+  const auto fp16 = [&](std::uint64_t count) {
+    return tensor_list(on, {{{memory.data() + 50, count, element_type::float16}, "bias"}});
+  };
+  const device_scalar s(on, 2.0f);
+
+  CHECK_THROWS_MATCHES(unscale(fp32(0, 10), fp16(10), s), invalid_argument,
+                       MessageMatches(ContainsSubstring("bias") && ContainsSubstring("unscale_lossy")));
+  CHECK_NOTHROW(unscale_lossy(fp32(0, 10), fp16(10), s));
+  CHECK_THROWS_MATCHES(cast(fp32(0, 10), fp32(20, 11)), invalid_argument, MessageMatches(ContainsSubstring("11")));
+  CHECK_THROWS_MATCHES(cast(fp32(0, 10), tensor_list(on, std::vector<tensor>{})), invalid_argument,
+                       MessageMatches(ContainsSubstring("tensors")));
+  CHECK_THROWS_MATCHES(cast(fp32(0, 10), fp32(5, 10)), invalid_argument, MessageMatches(ContainsSubstring("overlaps")));
+  CHECK_THROWS_MATCHES(cast(fp32(48, 10), fp16(10)), invalid_argument, MessageMatches(ContainsSubstring("overlaps")));
+  const tensor_list twice(on, {{{memory.data(), 10}, "first"}, {{memory.data() + 9, 10}, "second"}});
+  CHECK_THROWS_MATCHES(scale(twice, twice, s), invalid_argument,
+                       MessageMatches(ContainsSubstring("\"second\") overlaps the output tensor 0 (\"first\")")));
+  const tensor_list apart(on, {{{memory.data() + 30, 10}, "first"}, {{memory.data() + 5, 10}, "second"}});
+  CHECK_THROWS_MATCHES(cast(twice, apart), invalid_argument, MessageMatches(ContainsSubstring("overlaps the input")));
+  CHECK_NOTHROW(clear(twice));
+  const tensor_list wide(on, {{{memory.data() + 60, 10, element_type::float64}, "wide"}});
+  CHECK_THROWS_MATCHES(unscale(fp32(0, 10), fp32(20, 10), nullptr), invalid_argument,
+                       MessageMatches(ContainsSubstring("scale is null")));
+  CHECK_THROWS_AS(scale(fp32(0, 10), fp32(20, 10), nullptr), invalid_argument);
+  CHECK_THROWS_AS(accumulate(fp32(0, 10), fp32(20, 10), nullptr), invalid_argument);
+  CHECK_THROWS_AS(clip_coefficient(on, nullptr, s, nullptr), invalid_argument);
+  CHECK_THROWS_AS(clip(unscaled_gradients::never_scaled(fp32(0, 10)), nullptr), invalid_argument);
+  CHECK_THROWS_AS(clip_by_value(unscaled_gradients::never_scaled(fp32(0, 10)), nullptr), invalid_argument);
+  CHECK_THROWS_AS(reset_findings(on, nullptr), invalid_argument);
+  CHECK_THROWS_MATCHES(cast(fp32(0, 10), fp32(20, 10), {.scales = s, .divide = true}), invalid_argument,
+                       MessageMatches(ContainsSubstring("unscale")));
+  CHECK_THROWS_MATCHES(cast(fp32(0, 10), wide), invalid_argument, MessageMatches(ContainsSubstring("not written")));
+  CHECK_THROWS_MATCHES(unscaled_gradients::never_scaled(fp16(10)), invalid_argument,
+                       MessageMatches(ContainsSubstring("cast")));
+  CHECK_THROWS_MATCHES(accumulate(fp32(0, 10), fp16(10), s), invalid_argument,
+                       MessageMatches(ContainsSubstring("float32")));
+  on.wait();
+}
+
+TEST_CASE("lists that fit are checked again when an address changes") {
+  const engine& on = all_engines().front();
+  const device_buffer<float> memory(on.queue(), std::vector<float>(100, 1.0f));
+  tensor_list in(on, {{{memory.data(), 10}, "weight"}}), out(on, {{{memory.data() + 50, 10}, "copy"}});
+
+  cast(in, out);
+  cast(in, out);
+  out.set_address(0, memory.data() + 5);
+  CHECK_THROWS_AS(cast(in, out), invalid_argument);
+  in.set_address(0, memory.data() + 70);
+  CHECK_NOTHROW(cast(in, out));
+  in.set_address(0, memory.data() + 14);
+  CHECK_THROWS_AS(cast(in, out), invalid_argument);
+  on.wait();
+}

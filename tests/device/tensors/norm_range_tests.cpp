@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Norms of gradients whose squares are beyond the range of FP32 while they are scaled.
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "tests/reference/inspect.hpp"
+#include "tests/support/devices.hpp"
+#include "tests/support/scaled_training.hpp"
+#include "tests/support/tensors.hpp"
+
+using namespace syclamp;
+
+namespace {
+
+/// A sum enters at most 64 + 64 + 31 + 10 + 6 roundings (inspect_tests.cpp), 4 more when units are changed; a root
+/// halves them, and a root, a quotient and two factors follow. Unscaling in place rounds each element twice.
+constexpr double norm_tolerance = ((64 + 64 + 31 + 10 + 6 + 4) / 2 + 4 + 2) * 0x1p-24;
+
+void check_close(double got, double truth, double tolerance = norm_tolerance) {
+  CAPTURE(got, truth);
+  CHECK(std::abs(got - truth) <= tolerance * truth);
+}
+
+/// Numbers near 2^exponent, of both signs.
+std::vector<float> values_near(int exponent, std::size_t count, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(count);
+  for (float& x : values) {
+    const double fraction = 1.0 + static_cast<double>(random() % 1024) / 1024.0;
+    x = static_cast<float>(std::ldexp(random() % 2 == 0 ? fraction : -fraction, exponent));
+  }
+  return values;
+}
+
+template <typename Bits>
+Bits encoded(float x) {
+  const auto word = std::bit_cast<std::uint32_t>(x);
+  if constexpr (sizeof(Bits) == 2) {
+    return static_cast<Bits>(word >> 16);  // BF16: ten bits of the fraction become seven, which the oracle decodes
+  } else if constexpr (sizeof(Bits) == 4) {
+    return word;
+  } else {
+    return std::bit_cast<std::uint64_t>(static_cast<double>(x));
+  }
+}
+
+struct exact_norms {
+  double l1 = 0, l2 = 0, largest = 0;
+};
+
+template <typename Format>
+exact_norms norms_of(const std::vector<typename Format::bits>& data) {
+  const auto found = reference::inspect(data.size(), Format::format, [&](std::uint64_t i) { return data[i]; });
+  return {found.sum_of_magnitudes, std::sqrt(found.sum_of_squares), found.amax};
+}
+
+/// Scaled gradients near 2^scaled, at a scale of 2^scale.
+struct range_case {
+  int scale, scaled;
+};
+constexpr range_case range_cases[] = {
+    {127, 127}, {127, 100}, {127, 64},    {127, 0},    {100, 120}, {72, 64},  {64, 63},    {64, 57},     {64, 50},
+    {30, 100},  {0, 120},   {0, 64},      {0, 0},      {0, -50},   {0, -60},  {0, -100},   {0, -126},    {-24, -74},
+    {-63, -60}, {-72, -72}, {-100, -100}, {-100, -20}, {-126, 0},  {-126, 1}, {-126, -90}, {-126, -126}, {1, -149 + 8},
+};
+
+}  // namespace
+
+TEST_CASE("presets without a ceiling keep clipping, however large their scales get") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_scalar max_norm(on, 5.0f);
+  for (const char* name : {"pytorch", "megatron", "keras3", "deepspeed", "paddle", "jmp"}) {
+    CAPTURE(name);
+    scaling_policy policy = preset(name);
+    policy.interval = 2;
+    training code(on, policy);
+    std::uint64_t applied = 0, overflows = 0;
+    for (int i = 0; i < 400; ++i) {
+      const step_record record = code.step(1.0f, 0.0f, max_norm);  // norm 10
+      overflows += record.outcome == step_outcome::skipped_inf ? 1 : 0;
+      if (!record.was_applied()) continue;
+      ++applied;
+      REQUIRE(record.norm == 10.0f);
+      REQUIRE(record.clip == 5.0f / (10.0f + 1e-6f));
+    }
+    // What is not applied is a gradient of 1 · S that is Inf, as with the framework itself. PyTorch keeps its scale
+    // finite.
+    CHECK(applied + overflows == 400);
+    CHECK(applied >= (policy.limits == limit_kind::keep ? 400 : 266));  // else one overflow for two clean steps at most
+  }
+}
+
+TEMPLATE_TEST_CASE("norm and clip coefficient are right at every scale", "", bfloat16, float32, float64) {
+  using bits = typename TestType::bits;
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_scalar max_norm(on, 1.0f);
+  for (const std::size_t count : {std::size_t{1}, std::size_t{67}, std::size_t{65'536}, std::size_t{140'001}})
+    for (const auto [scale, scaled] : range_cases) {
+      CAPTURE(count, scale, scaled);
+      std::vector<bits> data;
+      for (const float x : values_near(scaled, count, 11)) data.push_back(encoded<bits>(x));
+      const exact_norms truth = norms_of<TestType>(data);
+      const double norm = std::ldexp(truth.l2, -scale);
+      const bool is_finite = norm <= static_cast<double>(std::numeric_limits<float>::max());
+      const bool is_normal = norm >= 0x1p-126;
+      const device_buffer<bits> memory(on.queue(), data, count % 2);
+      const tensor_list list(on, {{{memory.data(), count, TestType::type}}});
+      loss_scaler scaler(
+          on, {.mode = scaling_mode::fixed, .init = std::ldexp(1.0f, scale), .min = 0x1p-126f, .max = 0x1p127f});
+      scaler.scaled_by_caller();
+      scaler.inspect(list, max_norm);
+      scaler.update();
+      const step_record record = scaler.outcome();
+      if (std::ldexp(truth.largest, -scale) > static_cast<double>(std::numeric_limits<float>::max())) {
+        CHECK(record.outcome == step_outcome::skipped_inf);
+      } else if (!is_finite) {
+        CHECK(record.outcome == step_outcome::norm_overflow);
+      } else {
+        CHECK(record.was_applied());
+        // Below the smallest normal number results are multiples of 2^-149.
+        if (is_normal) check_close(record.norm, norm);
+        if (!is_normal) CHECK(std::abs(static_cast<double>(record.norm) - norm) <= 0x1p-149 + norm_tolerance * norm);
+        const double clip = std::min(1.0, 1.0 / (norm + 1e-6));
+        CHECK(std::abs(static_cast<double>(record.clip) - clip) <= 2 * norm_tolerance * clip + 0x1p-149);
+      }
+    }
+}
+
+TEMPLATE_TEST_CASE("all norms of tensors and groups are right beyond the range of squares", "", bfloat16, float32) {
+  using bits = typename TestType::bits;
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_scalar limit(on, 1.0f);
+  for (const int exponent : {-120, -60, -50, 0, 57, 64, 110, 120, 126}) {
+    CAPTURE(exponent);
+    std::vector<bits> small, large;
+    for (const float x : values_near(exponent - 3, 5'001, 3)) small.push_back(encoded<bits>(x));
+    for (const float x : values_near(exponent, 70'001, 4)) large.push_back(encoded<bits>(x));
+    const device_buffer<bits> a(on.queue(), small, 1), b(on.queue(), large);
+    const tensor_list list(
+        on, {{{a.data(), small.size(), TestType::type}, "", 0}, {{b.data(), large.size(), TestType::type}, "", 1}});
+    const device_scalar scale(on, std::ldexp(1.0f, exponent > 0 ? 60 : -60));
+    const inspector look(list, detail::tensors);
+    look(scale);
+    std::vector<bits> both = small;
+    both.insert(both.end(), large.begin(), large.end());
+    const auto tensors = look.tensors(), groups = look.groups();
+    const auto check = [&](const inspection& seen, const std::vector<bits>& data) {
+      const exact_norms truth = norms_of<TestType>(data);
+      check_close(norm(seen, norm_kind::l2), truth.l2);
+      check_close(norm(seen, norm_kind::l1), truth.l1, 2 * norm_tolerance);
+      const device_buffer<inspection> one(on.queue(), {seen});
+      for (const norm_kind kind : {norm_kind::l2, norm_kind::l1, norm_kind::l_infinity}) {
+        const double expected = (kind == norm_kind::l2   ? truth.l2
+                                 : kind == norm_kind::l1 ? truth.l1
+                                                         : truth.largest) /
+                                static_cast<double>(seen.scale);
+        const device_buffer<clip_result> result(on.queue(), std::vector<clip_result>(1));
+        clip_coefficient(on, one.data(), limit, result.data(), kind);
+        check_close(result.read()[0].norm, expected, 2 * norm_tolerance);
+        check_close(result.read()[0].coefficient, std::min(1.0, 1.0 / (expected + 1e-6)), 2 * norm_tolerance);
+      }
+    };
+    const inspection all = look.result();
+    check(tensors[0], small);
+    check(tensors[1], large);
+    check(groups[0], small);
+    check(groups[1], large);
+    check(all, both);
+  }
+}
+
+TEST_CASE("unscaling in place does not lose a norm beyond the range of squares") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_scalar max_norm(on, 1.0f);
+  for (const float scale : {0x1p127f, 0x1p70f, 3.0f * 0x1p70f, 1.0f, 0x1p-70f, 3.0f * 0x1p-72f, 0x1p-126f}) {
+    CAPTURE(scale);
+    // One FP32 tensor in place, one in BF16 with a shadow; both in one chunk.
+    const int exponent = std::ilogb(scale);
+    std::vector<float> in_place = values_near(exponent == 127 ? 126 : exponent, 1'001, 5);
+    if (exponent == -126)
+      for (float& x : in_place) x = std::ldexp(x, 60);
+    std::vector<std::uint16_t> half;
+    for (const float x : values_near(exponent == 127 ? 125 : exponent, 333, 6))
+      half.push_back(encoded<std::uint16_t>(exponent == -126 ? std::ldexp(x, 59) : x));
+    const double a = norms_of<float32>(std::vector<std::uint32_t>([&] {
+                       std::vector<std::uint32_t> raw;
+                       for (const float x : in_place) raw.push_back(std::bit_cast<std::uint32_t>(x));
+                       return raw;
+                     }()))
+                         .l2,
+                 b = norms_of<bfloat16>(half).l2;
+    const double truth = std::hypot(a, b) / static_cast<double>(scale);
+    const device_buffer<float> gradients(on.queue(), in_place), shadow(on.queue(), std::vector<float>(half.size()));
+    const device_buffer<std::uint16_t> gradients16(on.queue(), half);
+    const tensor_list in(
+        on, {{{gradients.data(), in_place.size()}}, {{gradients16.data(), half.size(), element_type::bfloat16}}});
+    const tensor_list out(on, {{{gradients.data(), in_place.size()}}, {{shadow.data(), half.size()}}});
+    scaling_policy policy{.mode = scaling_mode::fixed, .init = scale, .min = 0x1p-126f, .max = 0x1p127f};
+    policy.power_of_two = false;
+    loss_scaler scaler(on, policy);
+    scaler.scaled_by_caller();
+    scaler.unscale(in, out, max_norm);
+    scaler.update();
+    check_close(scaler.outcome().norm, truth);
+    check_close(scaler.outcome().clip, std::min(1.0, 1.0 / (truth + 1e-6)), 2 * norm_tolerance);
+  }
+}
+
+TEST_CASE("one small element among zeros has its norm, and so has one among large ones") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  for (const float x : {0x1p-149f, 0x1p-100f, 0x1p-75f, 0x1p-50f, 0x1p49f, 0x1p63f, 0x1p127f}) {
+    CAPTURE(x);
+    std::vector<float> values(200'000, 0.0f);
+    values[131'073] = -x;
+    const device_buffer<float> memory(on.queue(), values);
+    CHECK(norm(inspect(on, {memory.data(), values.size()})) == static_cast<double>(x));
+    values[3] = 0x1p100f;  // in another chunk
+    const device_buffer<float> other(on.queue(), values);
+    check_close(norm(inspect(on, {other.data(), values.size()})), std::hypot(0x1p100, static_cast<double>(x)));
+  }
+}
+
+TEST_CASE("sums of many chunks leave and enter the range of FP32 without a step") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  constexpr std::size_t chunks = 40, count = chunks * 65'536;
+  for (const int exponent : {-62, -60, -58, -57, -51, 41, 42, 50, 52, 55, 56, 60}) {
+    CAPTURE(exponent);
+    const float x = std::ldexp(1.0f, exponent);
+    const device_buffer<float> memory(on.queue(), std::vector<float>(count, x));
+    // A power of two, so that every partial sum is exact: 40 · 65 536 = 5 · 2^19 terms.
+    const inspection seen = inspect(on, {memory.data(), count});
+    CHECK(norm(seen) == std::sqrt(std::ldexp(5.0, 19 + 2 * exponent)));
+    const bool is_in_range = 19 + 2 * exponent + 2 < 127 && 19 + 2 * exponent > -126;
+    if (is_in_range) CHECK(seen.squares_exponent == 0);
+  }
+}
+
+TEST_CASE("ranks with sums of any size agree on a norm") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_scalar max_norm(on, 1.0f);
+  // The other rank's gradients are this rank's times 1, 2^±70 or 2^-140: it is replayed from a scaler of its own.
+  for (const auto& [mine, other] : {std::pair{0, 0},
+                                    {70, 70},
+                                    {-70, -70},
+                                    {70, 0},
+                                    {0, 70},
+                                    {-70, 0},
+                                    {70, -70},
+                                    {62, 62},
+                                    {-62, -62},
+                                    {127, 127}}) {
+    CAPTURE(mine, other);
+    std::vector<float> numbers_of_other;
+    const auto run = [&](int exponent, const consensus_hook& hook) {
+      const device_buffer<float> gradients(on.queue(), values_near(exponent, 1'000, 9));
+      const tensor_list list(on, {{{gradients.data(), 1'000}}});
+      loss_scaler scaler(on, {.mode = scaling_mode::fixed, .init = 0x1p40f, .max = 0x1p127f}, {.consensus = hook});
+      scaler.scaled_by_caller();
+      scaler.inspect(list, max_norm);
+      scaler.update();
+      return scaler.outcome();
+    };
+    run(other, [&](sycl::queue& queue, float* numbers, std::size_t count) {
+      numbers_of_other.resize(count);
+      queue.memcpy(numbers_of_other.data(), numbers, count * sizeof(float)).wait();
+    });
+    const step_record record = run(mine, [&](sycl::queue& queue, float* numbers, std::size_t count) {
+      std::vector<float> sums(count);
+      queue.memcpy(sums.data(), numbers, count * sizeof(float)).wait();
+      for (std::size_t i = 0; i < count; ++i) sums[i] += numbers_of_other[i];
+      for (const float sum : sums) CHECK(std::isfinite(sum));
+      queue.memcpy(numbers, sums.data(), count * sizeof(float)).wait();
+    });
+    const auto norm_near = [](int exponent) {
+      double sum = 0;
+      for (const float x : values_near(exponent, 1'000, 9)) sum += static_cast<double>(x) * static_cast<double>(x);
+      return sum;
+    };
+    check_close(record.norm, std::sqrt(norm_near(mine) + norm_near(other)) * 0x1p-40);
+  }
+}
+
+TEST_CASE("several scales: the norm over all of them stays in range") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_scalar max_norm(on, 1.0f);
+  const device_buffer<float> a(on.queue(), std::vector<float>(4, 0x1p100f)),
+      b(on.queue(), std::vector<float>(9, 0x1p100f));
+  const tensor_list list(on, {{{a.data(), 4}, "", 0}, {{b.data(), 9}, "", 1}});
+  loss_scaler scaler(on, {.mode = scaling_mode::fixed, .init = 1.0f}, {.scales = 2});
+  scaler.scaled_by_caller();
+  scaler.inspect(list, max_norm);
+  scaler.update();
+  check_close(scaler.outcome().norm, std::sqrt(13.0) * 0x1p100);
+}
+
+TEST_CASE("law 2: a finite gradient that unscaling would make infinite is an INF, also beside a NaN") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_scalar scale(on, 0x1p-10f);
+  for (const std::size_t place : {std::size_t{3}, std::size_t{100'000}}) {  // in the chunk of the NaN, and in another
+    CAPTURE(place);
+    std::vector<float> values(140'000, 1.0f);
+    values[5] = no_number;
+    values[place] = -0x1p120f;
+    const device_buffer<float> memory(on.queue(), values);
+    const tensor_list list(on, {{{memory.data(), 70'000}}, {{memory.data() + 70'000, 70'000}}});
+    for (const detail level : {detail::list, detail::tensors}) {
+      const inspector look(list, level);
+      look(scale);
+      CHECK(look.result().findings == (found_inf | found_nan));
+      CHECK(std::isnan(look.result().amax));
+      CHECK(look.result().infs == 0);
+      look();
+      CHECK(look.result().findings == found_nan);
+    }
+    loss_scaler scaler(on, {.mode = scaling_mode::fixed, .init = 0x1p-10f, .min = 0x1p-20f});
+    scaler.scaled_by_caller();
+    scaler.unscale(list);  // in place: what is read again is no longer what was inspected
+    scaler.update();
+    CHECK(scaler.outcome().findings == (found_inf | found_nan));
+    CHECK(scaler.outcome().outcome == step_outcome::skipped_inf);
+    CHECK(scaler.outcome().infs == 0);
+    CHECK(scaler.outcome().nans == 1);
+  }
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "syclamp/syclamp.hpp"
+#include "tests/support/devices.hpp"
+#include "tests/support/tensors.hpp"
+
+using namespace syclamp;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+/// The rule of Transformer Engine in double, as quantization.hpp states it.
+struct scale_model {
+  double limit, scale = 1;
+  std::size_t length;
+  int margin;
+  bool latest_only;
+  std::deque<double> history = {};
+
+  void update(double amax) {
+    const bool known = std::isfinite(amax);
+    history.push_front(known ? amax : 0);
+    if (history.size() > length) history.pop_back();
+    if (!known) return;
+    const double largest = latest_only ? amax : *std::max_element(history.begin(), history.end());
+    if (largest == 0) return;
+    const double wanted = reference::rounded_to_float(limit * std::ldexp(1.0, -margin) / largest);
+    scale = std::clamp(wanted, 0x1p-126, static_cast<double>(std::numeric_limits<float>::max()));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("delayed scaling follows the rule for every tensor, in one kernel") {
+  const engine& on = any_engine();
+  const bool latest_only = GENERATE(true, false);
+  const int margin = GENERATE(0, 3, -2, 126, -100);
+  CAPTURE(on.profile_name(), latest_only, margin);
+  constexpr std::size_t tensors = 300, length = 4;
+  const device_buffer<float> memory(on.queue(), std::vector<float>(tensors));
+  const device_buffer<std::uint8_t> small(on.queue(), std::vector<std::uint8_t>(tensors));
+  std::vector<tensor> wide, narrow;
+  std::vector<scale_model> models;
+  for (std::size_t i = 0; i < tensors; ++i) {
+    const auto type = i % 2 == 0 ? element_type::float8_e4m3 : element_type::float8_e5m2;
+    wide.push_back({{memory.data() + i, 1}});
+    narrow.push_back({{small.data() + i, 1, type}});
+    models.push_back(
+        {.limit = i % 2 == 0 ? 448.0 : 57344.0, .length = length, .margin = margin, .latest_only = latest_only});
+  }
+  const tensor_list list(on, wide), quantized(on, narrow);
+  const inspector look(list, detail::tensors);
+  const delayed_scaling scaling(quantized, {.history = length, .margin = margin, .latest_only = latest_only});
+  CHECK(scaling.scales() == std::vector<float>(tensors, 1.0f));
+  CHECK(scaling.limit(0) == 448.0f);
+
+  std::mt19937 random(31);
+  for (int step = 0; step < 12; ++step) {
+    std::vector<float> values(tensors);
+    for (auto& one : values) {
+      const auto draw = random() % 12;
+      one = draw == 0   ? infinity
+            : draw == 1 ? not_a_number
+            : draw == 2 ? 0.0f
+            : draw == 3 ? 1e-45f
+            : draw == 4
+                ? -3e38f
+                : std::ldexp(1.0f + static_cast<float>(random() % 100) / 100.0f, static_cast<int>(random() % 40) - 20);
+    }
+    on.queue().memcpy(memory.data(), values.data(), tensors * sizeof(float)).wait();
+    look();
+    const auto before = on.kernels_submitted();
+    scaling.update(look);
+    CHECK(on.kernels_submitted() - before == 1);
+    const auto got = scaling.scales();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < tensors; ++i) {
+      models[i].update(std::abs(static_cast<double>(values[i])));
+      if (static_cast<double>(got[i]) != models[i].scale) ++wrong;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("an FP8 tensor with its scale comes back within its precision, and its largest value fits") {
+  const engine& on = any_engine();
+  const auto type = GENERATE(element_type::float8_e4m3, element_type::float8_e5m2);
+  CAPTURE(on.profile_name(), name_of(type));
+  constexpr std::size_t count = 70'000;
+  std::mt19937 random(32);
+  std::vector<float> values(count);
+  for (auto& one : values) one = static_cast<float>(random() % 2001) * 1e-6f - 1e-3f;
+  const device_buffer<float> memory(on.queue(), values), back(on.queue(), std::vector<float>(count));
+  const device_buffer<std::uint8_t> small(on.queue(), std::vector<std::uint8_t>(count));
+  const device_buffer<std::uint64_t> saturated(on.queue(), {7});
+  const tensor_list list(on, array_view(memory.data(), count)), quantized(on, array_view(small.data(), count, type)),
+      again(on, array_view(back.data(), count));
+  const inspector look(list, detail::tensors);
+  const delayed_scaling scaling(quantized);
+
+  look();
+  scaling.update(look);
+  cast_options options = scaling.quantize();
+  options.saturated = saturated.data();
+  cast(list, quantized, options);
+  cast(quantized, again, scaling.dequantize());
+  on.wait();
+
+  // Half a unit in the last place of a significand of 1 + 3 or 1 + 2 bits, and three roundings to FP32; next to zero
+  // half of the smallest subnormal, 2^-10 or 2^-17, divided by the scale.
+  const double relative = (type == element_type::float8_e4m3 ? 0x1p-4 : 0x1p-3) + 3 * 0x1p-24;
+  const double absolute =
+      (type == element_type::float8_e4m3 ? 0x1p-10 : 0x1p-17) / static_cast<double>(scaling.scales()[0]);
+  const auto result = back.read();
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double x = static_cast<double>(values[i]), error = std::abs(static_cast<double>(result[i]) - x);
+    if (error > std::max(relative * std::abs(x), absolute * (1 + 0x1p-20))) ++wrong;
+  }
+  CHECK(wrong == 0);
+  CHECK(saturated.read()[0] == 0);
+}
+
+namespace {
+
+/// Scales that are different for each tensor: limit / amax with amax = 127 · 4^-i.
+struct different_scales {
+  different_scales(const engine& on, const tensor_list& list, float limit)
+      : amax(on.queue(), values(list.size())),
+        tensors(on, describe(list.size())),
+        look(tensors, detail::tensors),
+        scaling(list, limit, {.latest_only = true}) {
+    look();
+    scaling.update(look);
+  }
+  static std::vector<float> values(std::size_t count) {
+    std::vector<float> all;
+    for (std::size_t i = 0; i < count; ++i) all.push_back(std::ldexp(127.0f, -2 * static_cast<int>(i % 8)));
+    return all;
+  }
+  std::vector<tensor> describe(std::size_t count) const {
+    std::vector<tensor> all;
+    for (std::size_t i = 0; i < count; ++i) all.push_back({{amax.data() + i, 1}});
+    return all;
+  }
+
+  device_buffer<float> amax;
+  tensor_list tensors;
+  inspector look;
+  delayed_scaling scaling;
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("fake quantisation and its gradient, for INT8 and INT4, of every tensor", "", float16, bfloat16,
+                   float32) {
+  const engine& on = any_engine();
+  const float limit = GENERATE(127.0f, 7.0f);
+  CAPTURE(on.profile_name(), limit);
+  const tensors_of_all_sizes<TestType> in(on, 33, 0), out(on, 34, 0);
+  const tensors_of_all_sizes<float16> gradient(on, 35, 1), back(on, 36, 0);
+  const different_scales scales(on, in.list, limit);
+
+  fake_quantize(in.list, out.list, scales.scaling);
+  fake_quantize_gradient(in.list, gradient.list, back.list, scales.scaling);
+  on.wait();
+
+  const auto result = out.memory.read();
+  const auto result_back = back.memory.read();
+  const auto factors = scales.scaling.scales();
+  std::uint64_t wrong = 0, wrong_gradient = 0, place = 0;
+  for (std::size_t tensor = 0; tensor < std::size(sizes); ++tensor) {
+    const double scale = static_cast<double>(factors[tensor]), bound = static_cast<double>(limit);
+    for (std::uint64_t i = place; i < place + sizes[tensor]; ++i) {
+      const double x = reference::decode(in.content[i], TestType::format).value;
+      const double scaled = reference::rounded_to_float(x * scale);
+      const double kept = std::isnan(x) ? x : std::nearbyint(std::clamp(scaled, -bound, bound));
+      const double expected = reference::rounded_to_float(kept / scale);
+      if (!same_number<TestType>(result[i], reference::encode(expected, TestType::format))) ++wrong;
+      const bool passes = std::abs(std::nearbyint(scaled)) <= bound;
+      if (!same_number<float16>(result_back[i], passes ? gradient.content[i] : 0)) ++wrong_gradient;
+    }
+    place += sizes[tensor] + 3;
+  }
+  CHECK(wrong == 0);
+  CHECK(wrong_gradient == 0);
+  CHECK(out.memory.canaries_are_alive());
+  CHECK(back.memory.canaries_are_alive());
+}
+
+TEST_CASE("the gradient goes straight through where the number was in the range, scaled as it was") {
+  const engine& on = any_engine();
+  const bool in_place = GENERATE(true, false);
+  CAPTURE(on.profile_name(), in_place);
+  // With the scale 1: in range up to 127, and up to 127.499 by rounding; 127.5 is rounded to 128.
+  const device_buffer<float> x(on.queue(), {0.0f, 127.0f, -127.49f, 127.5f, -1e30f, infinity, not_a_number});
+  const std::vector<std::uint16_t> scaled(7, 0x7bff);  // 65504: a gradient of a scaled loss
+  const device_buffer<std::uint16_t> gradient(on.queue(), scaled), other(on.queue(), std::vector<std::uint16_t>(7, 1));
+  const auto& out = in_place ? gradient : other;
+  const tensor_list list(on, array_view(x.data(), 7)), from(on, array_view(gradient.data(), 7, element_type::float16)),
+      to(on, array_view(out.data(), 7, element_type::float16));
+  const delayed_scaling scaling(list, delayed_scaling::int8_limit, {});
+
+  fake_quantize_gradient(list, from, to, scaling);
+  on.wait();
+
+  CHECK(out.read() == std::vector<std::uint16_t>{0x7bff, 0x7bff, 0x7bff, 0, 0, 0, 0});
+  CHECK(out.canaries_are_alive());
+}
+
+TEST_CASE("tensors that are absent are not quantised, and nothing is written over what is read") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> a(on.queue(), {0.6f, 1.4f}), b(on.queue(), {9.0f, 9.0f}), c(on.queue(), {5.0f, 5.0f});
+  const float* absent = nullptr;
+  const auto two = [&](const float* first, const float* second) {
+    return tensor_list(on, {{{first, 1}}, {{second, 1}}});
+  };
+  const delayed_scaling scaling(two(absent, absent), delayed_scaling::int8_limit, {});
+
+  fake_quantize(two(absent, a.data() + 1), two(b.data(), b.data() + 1), scaling);
+  fake_quantize(two(a.data(), absent), two(absent, b.data()), scaling);
+  fake_quantize_gradient(two(a.data(), a.data() + 1), two(absent, c.data()), two(b.data(), absent), scaling);
+  on.wait();
+
+  CHECK(b.read() == std::vector<float>{9.0f, 1.0f});
+  CHECK_THROWS_AS(fake_quantize_gradient(two(a.data(), a.data() + 1), two(c.data(), c.data() + 1),
+                                         two(a.data() + 1, a.data()), scaling),
+                  invalid_argument);
+  CHECK_THROWS_AS(
+      fake_quantize(tensor_list(on, array_view(a.data(), 1)), tensor_list(on, array_view(b.data(), 1)), scaling),
+      invalid_argument);
+}
+
+TEST_CASE("channels of a weight have scales of their own") {
+  const engine& on = any_engine();
+  CAPTURE(on.profile_name());
+  const device_buffer<float> weight(on.queue(), {1.0f, -127.0f, 0.3f, 0.001f, 0.002f, -0.127f}),
+      out(on.queue(), std::vector<float>(6));
+  const tensor_list channels(on, channels_of({{weight.data(), 6}, "weight", 3}, 2)),
+      quantized(on, channels_of({{out.data(), 6}}, 2));
+  const inspector look(channels, detail::tensors);
+  const delayed_scaling scaling(channels, delayed_scaling::int8_limit, {.latest_only = true});
+
+  look();
+  scaling.update(look);
+  fake_quantize(channels, quantized, scaling);
+  on.wait();
+
+  CHECK(channels.name(1) == "weight[1]");
+  CHECK(channels.group(1) == 3);
+  CHECK(scaling.scales() == std::vector<float>{1.0f, 127.0f / 0.127f});
+  CHECK(out.read()[2] == 0.0f);  // with a common scale this would be the fate of the whole second channel
+  CHECK(out.read()[1] == -127.0f);
+  CHECK(out.read()[4] == 2.0f / (127.0f / 0.127f));
+  CHECK_THROWS_AS(channels_of({{weight.data(), 6}}, 4), invalid_argument);
+}
+
+TEST_CASE("settings that make no sense are refused") {
+  const engine& on = all_engines().front();
+  const device_buffer<float> memory(on.queue(), {1.0f, 2.0f});
+  const tensor_list one(on, array_view(memory.data(), 1)), two(on, {{{memory.data(), 1}}, {{memory.data() + 1, 1}}});
+  const delayed_scaling scaling(one, 127.0f, {});
+
+  CHECK_THROWS_AS(delayed_scaling(one), invalid_argument);  // FP32 needs no scale
+  const delayed_scaling::settings nothing{.history = 0}, too_far{.margin = 1000};
+  CHECK_THROWS_AS(delayed_scaling(one, 1.0f, nothing), invalid_argument);
+  CHECK_THROWS_AS(delayed_scaling(one, 1.0f, too_far), invalid_argument);
+  CHECK_THROWS_AS(delayed_scaling(one, 0.0f, delayed_scaling::settings{}), invalid_argument);
+  CHECK_THROWS_AS(delayed_scaling(one, not_a_number, delayed_scaling::settings{}), invalid_argument);
+  CHECK_THROWS_AS(scaling.update(inspector(one)), invalid_argument);
+  CHECK_THROWS_AS(scaling.update(inspector(two, detail::tensors)), invalid_argument);
+}

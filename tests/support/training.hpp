@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights, gradients and moments of all sizes and alignments, in memory with canaries, and an optimizer on them.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include "syclamp/syclamp.hpp"
+#include "tests/support/optimizer_cases.hpp"
+#include "tests/support/tensors.hpp"
+
+/// For a test case that is to run with each of them.
+inline const optimizer_case& any_case() {
+  return optimizer_cases()[GENERATE(Catch::Generators::range(std::size_t{0}, optimizer_cases().size()))];
+}
+
+/// A copy of the weights as the gradients are stored; none for FP32.
+template <typename Gradient>
+using copy_of = std::conditional_t<std::is_same_v<Gradient, float32>, void, Gradient>;
+
+/// Gradients that are scaled by 4 and to be clipped to three quarters.
+inline constexpr syclamp::step_verdict unscale_and_clip{1, 1.0f, 0.25f, 0.75f};
+inline constexpr double unscaled_and_clipped = 0.25 * 0.75;
+
+/// What a step may change, bit by bit.
+struct training_state {
+  std::vector<std::uint32_t> master, states[3];
+  std::vector<std::uint64_t> model;
+  std::uint64_t steps = 0;
+
+  bool operator==(const training_state& other) const {
+    return master == other.master && model == other.model && steps == other.steps && states[0] == other.states[0] &&
+           states[1] == other.states[1] && states[2] == other.states[2];
+  }
+};
+
+/// A verdict in device memory.
+struct device_verdict {
+  device_verdict(const syclamp::engine& on, const syclamp::step_verdict& value) : memory(on.queue(), {value}) {}
+  operator const syclamp::step_verdict*() const { return memory.data(); }
+  device_buffer<syclamp::step_verdict> memory;
+};
+
+/// All memory belongs to the test. The model is a copy, or absent if `Model` is void.
+template <typename Gradient, typename Model>
+struct training {
+  static constexpr bool has_model = !std::is_void_v<Model>;
+  using model_format = std::conditional_t<has_model, Model, float32>;
+  using flat = tensors_of_all_sizes<float32>;
+
+  training(const syclamp::engine& engine, const syclamp::optimizer_settings& settings, std::size_t offset,
+           const syclamp::storage_options& storage = {}, std::uint32_t states = 3)
+      : on(engine),
+        gradients(on, 1, offset, true),
+        master(on, 2, offset, true),
+        model(on, 3, offset, true),
+        one(on.queue(), std::vector<std::uint32_t>(flat::total()), offset),
+        two(on.queue(), std::vector<std::uint32_t>(flat::total()), offset),
+        three(on.queue(), std::vector<std::uint32_t>(flat::total()), offset),
+        optimizer(on, describe(states), settings, storage) {}
+
+  std::vector<syclamp::parameter> describe(std::uint32_t states) const {
+    std::vector<syclamp::parameter> all;
+    std::uint64_t place = 0;
+    for (std::size_t i = 0; i < gradients.list.size(); ++i) {
+      syclamp::parameter each{.gradient = gradients.list[i], .master = master.list[i]};
+      if (has_model) each.model = model.list[i];
+      if (states > 0) each.states = {one.data() + place, two.data() + place, three.data() + place};
+      all.push_back(each);
+      place += gradients.list[i].count() + 3;
+    }
+    return all;
+  }
+
+  /// Other gradients, finite but for the one at `overflow`, if there is one.
+  void backward(std::uint32_t seed, std::optional<std::uint64_t> overflow = {}) {
+    gradients.content = finite_bits<Gradient>(flat::total(), seed);
+    if (overflow) gradients.content[*overflow] = Gradient::infinity;
+    const auto bytes = gradients.content.size() * sizeof gradients.content[0];
+    on.queue().memcpy(gradients.memory.data(), gradients.content.data(), bytes).wait();
+  }
+
+  training_state read() const {
+    training_state now;
+    now.master = master.memory.read();
+    const auto copy = model.memory.read();
+    now.model.assign(copy.begin(), copy.end());
+    now.states[0] = one.read();
+    now.states[1] = two.read();
+    now.states[2] = three.read();
+    now.steps = optimizer.steps();
+    return now;
+  }
+
+  bool canaries_are_alive() const {
+    return master.memory.canaries_are_alive() && model.memory.canaries_are_alive() && one.canaries_are_alive() &&
+           two.canaries_are_alive() && three.canaries_are_alive() && gradients.memory.canaries_are_alive();
+  }
+
+  void step(const syclamp::step_verdict& verdict) {
+    const device_verdict there(on, verdict);
+    optimizer.apply(syclamp::step_inputs{optimizer.gradients(), there, false});
+    on.wait();
+  }
+
+  double gradient(std::uint64_t i) const { return reference::decode(gradients.content[i], Gradient::format).value; }
+
+  syclamp::engine on;
+  tensors_of_all_sizes<Gradient> gradients;
+  flat master;
+  tensors_of_all_sizes<model_format> model;
+  device_buffer<std::uint32_t> one, two, three;
+  syclamp::fused_optimizer optimizer;
+};
+
+inline double number(std::uint32_t bits) { return static_cast<double>(std::bit_cast<float>(bits)); }
+
+/// In FP32, with half a unit in the last place u = 2^-24 for each rounding, numbers of the oracle are met to 32 u of
+/// the size of their terms:
+///   a gradient has been multiplied by the clip coefficient and decay been added: 2 u, 3 u with the rounded decay
+///   a first moment: β and 1 - β are rounded, two products, one sum: 4 u, and the gradient's 3 u
+///   a second moment: the same with a product and a gradient more: 5 u + 6 u, of which the root halves all but its own:
+///   7 u the scalars: 1 - β^t to 4 u, lr and their quotient: 6 u; the root of the other, and its reciprocal: 4 u the
+///   quotient of the moments: 7 u + 7 u + 4 u + 1 u; times the step 6 u + 1 u; the new weight: 1 u
+/// That is 27 u at most. Adadelta's step: a gradient 3 u, a second moment 8 u after eps, sum and root, the other 2 u, a
+/// quotient and a product: 15 u; its square 35 u, of a size that the oracle counts four times. Subnormals have an
+/// absolute error.
+inline bool is_near(double got, double want, double size) {
+  return std::abs(got - want) <= 32 * 0x1p-24 * size + 0x1p-140;
+}
+
+/// How many elements are not what the oracle says after a step from `before` to `after`; what lies between the tensors
+/// must be as it was.
+template <typename Training>
+std::uint64_t count_wrong(const Training& run, const reference::optimizer_settings& by, const training_state& before,
+                          const training_state& after, double unscale, std::uint32_t states) {
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = 0; i < after.master.size(); ++i) {
+    if (Training::flat::in_gap(i)) {
+      wrong += after.master[i] != before.master[i] || after.model[i] != before.model[i];
+      for (const auto k : {0, 1, 2}) wrong += after.states[k][i] != before.states[k][i];
+      continue;
+    }
+    reference::element now{number(before.master[i]), {}};
+    for (std::uint32_t k = 0; k < states; ++k) now.state[k] = number(before.states[k][i]);
+    const auto want = reference::step(by, before.steps + 1, run.gradient(i) * unscale, now);
+    bool good = want.is_undecided || is_near(number(after.master[i]), want.next.weight, want.weight_size);
+    for (std::uint32_t k = 0; k < states; ++k)
+      good = good && is_near(number(after.states[k][i]), want.next.state[k], want.state_size[k]);
+    const std::uint64_t copy = reference::encode(number(after.master[i]), Training::model_format::format);
+    good = good && after.model[i] == (Training::has_model ? copy : before.model[i]);
+    if (!good) ++wrong;
+  }
+  return wrong;
+}
