@@ -8,6 +8,11 @@ function(syclamp_target target)
   endif()
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PUBLIC syclamp::sycl)
+  if(SYCLAMP_PRECOMPILED) # of this folder; see precompile.cmake
+    target_precompile_headers(${target} REUSE_FROM ${SYCLAMP_PRECOMPILED})
+    # Macros that the headers read have to be the same.
+    target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:${SYCLAMP_PRECOMPILED},COMPILE_DEFINITIONS>)
+  endif()
   if(SYCLAMP_KERNELS STREQUAL "aot-acpp")
     get_target_property(sources ${target} SOURCES)
     add_sycl_to_target(TARGET ${target} SOURCES ${sources})

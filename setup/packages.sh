@@ -1,5 +1,6 @@
 #!/bin/sh
 # Finds the compiler, CMake, Python and the C++ packages; installs with apt what is missing, or says how to.
+#   packages.sh [--tests]   with --tests also Catch2
 set -eu
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -74,7 +75,7 @@ if [ "${1-}" = --backports-sources ]; then backports_sources "$2"; exit; fi # fo
 
 wanted=$(missing | tr '\n' ' ')
 needs_catch2=no
-has_header catch2/catch_test_macros.hpp || needs_catch2=yes
+if [ "${1-}" = --tests ]; then has_header catch2/catch_test_macros.hpp || needs_catch2=yes; fi
 if [ -z "$wanted" ] && [ $needs_catch2 = no ]; then exit 0; fi
 
 if ! has apt-get; then
@@ -97,7 +98,7 @@ if [ -n "${wanted% }" ]; then
   # shellcheck disable=SC2086
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install $wanted >/dev/null
 fi
-has_header catch2/catch_test_macros.hpp || unpack_catch2
+if [ $needs_catch2 = yes ]; then has_header catch2/catch_test_macros.hpp || unpack_catch2; fi
 still=$(missing | tr '\n' ' ')
 if [ -n "$still" ]; then
   echo "setup: still missing or too old: $still(g++ 12 or clang 16, CMake 3.25, Python 3.11 with venv are needed)" >&2; exit 1

@@ -1,8 +1,11 @@
 #!/bin/sh
-# Makes .syclamp/sycl (the SYCL runtime and its compiler), .syclamp/tools (clang-format, clang-tidy), .syclamp/report
-# (matplotlib, Jinja2) and .syclamp/data (what `syclamp train` learns) from wheels whose versions and hashes are locked. A
-# prefix is whole when the list of its files, written last, still matches what is there. With --without-sycl: all but the
-# first, for those who bring a SYCL of their own.
+# Makes the prefixes that are named, or all, from wheels whose versions and hashes are locked:   wheels.sh [PREFIX…]
+#   sycl     the SYCL runtime and its compiler
+#   tools    clang-format
+#   tidy     clang-tidy
+#   report   matplotlib and Jinja2, for the report of `syclamp train`
+#   data     the samples of `syclamp train`; needs report
+# Each is a folder in .syclamp. It is complete when the list of its files, written last, still matches what is there.
 set -eu
 
 # Every file with its size, less what Python writes while it runs; and the lock file that it was made from.
@@ -17,12 +20,12 @@ install_wheels() { # install_wheels FOLDER LOCK
 }
 
 # The digits are the same in the wheels of all platforms: that of one is locked, and only this file is taken from it.
-# Downloaded by the Python of .syclamp/tools, because the system's may have no pip.
+# Downloaded by the Python of .syclamp/report, because the system's may have no pip.
 take_digits() { # take_digits FOLDER LOCK
   mkdir -p "$1/wheels"
   # shellcheck disable=SC2086
-  .syclamp/tools/bin/python -m pip download $locked --python-version 3.11 --platform manylinux_2_28_x86_64 -d "$1/wheels" -r "$2"
-  .syclamp/tools/bin/python setup/digits.py "$1/wheels" "$1/digits.csv"
+  .syclamp/report/bin/python -m pip download $locked --python-version 3.11 --platform manylinux_2_28_x86_64 -d "$1/wheels" -r "$2"
+  .syclamp/report/bin/python setup/digits.py "$1/wheels" "$1/digits.csv"
   rm -r "$1/wheels"
 }
 
@@ -37,7 +40,14 @@ make_prefix() { # make_prefix FOLDER LOCK DESCRIPTION [HOW]
 }
 
 mkdir -p .syclamp
-[ "${1-}" = --without-sycl ] || make_prefix .syclamp/sycl setup/sycl.lock "the SYCL runtime (0.75 GB to download)"
-make_prefix .syclamp/tools setup/tools.lock "clang-format and clang-tidy"
-make_prefix .syclamp/report setup/report.lock "what draws the report of syclamp train"
-make_prefix .syclamp/data setup/data.lock "the handwritten digits of scikit-learn" take_digits
+[ $# -gt 0 ] || set -- sycl tools tidy report data
+for prefix in "$@"; do
+  case $prefix in
+    sycl) make_prefix .syclamp/sycl setup/sycl.lock "the SYCL runtime (0.75 GB to download)" ;;
+    tools) make_prefix .syclamp/tools setup/tools.lock "clang-format" ;;
+    tidy) make_prefix .syclamp/tidy setup/tidy.lock "clang-tidy" ;;
+    report) make_prefix .syclamp/report setup/report.lock "what draws the report of syclamp train" ;;
+    data) make_prefix .syclamp/data setup/data.lock "the handwritten digits of scikit-learn" take_digits ;;
+    *) echo "setup: there is no prefix \"$prefix\"; sycl, tools, tidy, report and data exist" >&2; exit 2 ;;
+  esac
+done
