@@ -31,7 +31,7 @@ struct result {
   double ratio = 0;           ///< gbps / reference_gbps
   std::uint64_t kernels = 0;  ///< kernels submitted by one call
   std::string checksum;       ///< of what the operation computed: equal on equal devices
-  bool verified = false;      ///< the result was compared with a plain loop
+  bool verified = false;      ///< the whole result was compared with a plain loop in double
 };
 
 using operation = std::function<result(const engine&, element_type, const settings&)>;

@@ -1,12 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations that read gradients and write nothing: inspect, norm (inspect and the clip coefficient), inspect_tensors.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <vector>
+
 #include "bench/bench.hpp"
 #include "bench/data.hpp"
 #include "bench/measure.hpp"
 #include "bench/native.hpp"
+#include "bench/plain.hpp"
 
 namespace syclamp::bench {
 namespace {
+
+/// True if each tensor of `cut` is described by its own inspection.
+bool is_true_of_each(const std::vector<inspection>& tensors, const std::vector<double>& values, element_type type) {
+  auto begin = values.begin();
+  for (const inspection& seen : tensors) {
+    if (std::distance(begin, values.end()) < static_cast<std::ptrdiff_t>(seen.elements)) return false;
+    const auto end = begin + static_cast<std::ptrdiff_t>(seen.elements);
+    if (!is_true_of(seen, {begin, end}, type)) return false;
+    begin = end;
+  }
+  return begin == values.end();
+}
 
 /// `submit(look)` submits the operation.
 template <typename Submit>
@@ -14,7 +32,7 @@ result measure(const char* name, const engine& on, element_type type, const sett
                Submit submit) {
   const std::size_t bytes = with.elements * size_of(type);
   const buffer gradients(on, bytes);
-  const float largest = fill(gradients.data, with.elements, type);
+  fill(gradients.data, with.elements, type);
   const inspector look(tensor_list(on, cut(gradients.data, type, with)), level);
 
   const std::uint64_t before = on.kernels_submitted();
@@ -22,7 +40,9 @@ result measure(const char* name, const engine& on, element_type type, const sett
   result row;
   row.kernels = on.kernels_submitted() - before;
   const inspection seen = look.result();
-  row.verified = seen.amax == largest && seen.all_finite() && seen.elements == with.elements;
+  const auto values = decoded(gradients.data, with.elements, type);
+  row.verified = is_true_of(seen, values, type);
+  if (level != detail::list) row.verified &= is_true_of_each(look.tensors(), values, type);
   row.checksum = checksum(&seen, sizeof seen);
 
   std::uint64_t unused = 0;
@@ -59,7 +79,11 @@ result measure_norm(const engine& on, element_type type, const settings& with) {
     look(scale);
     clip_coefficient(on, look.device_result(), max_norm, clipped);
   });
-  row.verified &= clipped->norm > 0 && clipped->coefficient > 0 && clipped->coefficient < 1;
+  const buffer gradients(on, with.elements * size_of(type));
+  fill(gradients.data, with.elements, type);
+  const double norm = norm_of(decoded(gradients.data, with.elements, type)) / *scale;
+  row.verified &= std::abs(clipped->norm - norm) <= 1e-6 * norm &&
+                  std::abs(clipped->coefficient - std::min(1.0, 1.0 / (norm + 1e-6))) <= 1e-6;
   return row;
 }
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "bench/data.hpp"
 #include "bench/native.hpp"
+#include "bench/plain.hpp"
 
 namespace syclamp::bench {
 namespace {
@@ -68,14 +70,17 @@ result measure(const contender& one, bool clip, const engine& on, element_type t
     scaler.update();
   };
   result row;
-  const float before = optimizer.weights(0).front();
   const std::uint64_t submitted = on.kernels_submitted();
   step();
   row.kernels = on.kernels_submitted() - submitted;
   on.wait();
-  const auto after = optimizer.weights(0);
-  // The first element is the largest, so its weight moves; what a step is exactly, the tests know.
-  row.verified = scaler.outcome().was_applied() && optimizer.steps() == 1 && after.front() < before;
+  std::vector<float> after;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    std::ranges::copy(optimizer.weights(i), std::back_inserter(after));
+  const auto values = decoded(gradient.data, with.elements, type);
+  const double norm = norm_of(values) / 1024, factor = clip ? std::min(1.0, 1.0 / (norm + 1e-6)) / 1024 : 1.0 / 1024;
+  row.verified =
+      scaler.outcome().was_applied() && optimizer.steps() == 1 && holds_first_step(after, values, factor, one.settings);
   row.checksum = checksum(after.data(), after.size() * sizeof(float));
 
   const native_memory other(on, with.elements, one.moments);
