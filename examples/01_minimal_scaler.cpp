@@ -2,12 +2,12 @@
 // without a scale nothing would be learnt. One batch is an outlier: its gradients overflow, the step is skipped, and
 // the scale backs off by itself.
 //
-// Your kernels do three things: they multiply the loss by the scale, they ask the verdict before they write a weight,
+// Your kernels do three things: they multiply the loss by the scale, they ask the decision before they write a weight,
 // and they take gradients through it. With a SYCL compiler the update is a kernel, and nothing in the loop waits:
 //
 //     queue.parallel_for(elements, [=](sycl::id<1> i) {
-//       if (verdict->apply == 0) return;
-//       weights[i] -= rate * verdict->gradient(static_cast<float>(gradients[i]));
+//       if (decision->apply == 0) return;
+//       weights[i] -= rate * decision->gradient(static_cast<float>(gradients[i]));
 //     });
 //
 // A plain C++ compiler has no kernels of its own. This example is for any compiler, so its "kernels" are loops on the
@@ -47,9 +47,9 @@ int main() try {
     }
 
     // The step: inspect, apply or not, move the scale.
-    const syclamp::step_verdict* verdict = scaler.inspect(list);
-    syclamp::step_verdict said;
-    queue.memcpy(&said, verdict, sizeof said).wait();
+    const syclamp::step_decision* decision = scaler.inspect(list);
+    syclamp::step_decision said;
+    queue.memcpy(&said, decision, sizeof said).wait();
     if (said.apply != 0)
       for (std::size_t i = 0; i < elements; ++i) weights[i] -= rate * said.gradient(static_cast<float>(gradients[i]));
     scaler.update();

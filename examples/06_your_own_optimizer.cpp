@@ -1,6 +1,6 @@
 // An optimizer that the library does not have: signum, m = β·m + (1 - β)·g, w = w - lr · sign(m). A class of your own
-// derives from syclamp::optimizer and has one kernel, which asks the verdict before it writes anything. Everything else
-// (finding overflow, unscaling, clipping, skipping, moving the scale, the ledger) comes with the scaler.
+// derives from syclamp::optimizer and has one kernel, which asks the decision before it writes anything. Everything
+// else (finding overflow, unscaling, clipping, skipping, moving the scale, the ledger) comes with the scaler.
 #include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
@@ -12,15 +12,15 @@
 
 /// The kernel, for one element. Weights and momentum are FP32, gradients and the model's copy FP16.
 struct signum_kernel {
-  const syclamp::step_verdict* verdict;
+  const syclamp::step_decision* decision;
   const sycl::half* gradients;
   float *momentum, *weights;
   sycl::half* model;
   float lr;
 
   void operator()(sycl::id<1> i) const {
-    if (verdict->apply == 0) return;                                      // nothing may change
-    const float g = verdict->gradient(static_cast<float>(gradients[i]));  // unscaled and clipped
+    if (decision->apply == 0) return;                                      // nothing may change
+    const float g = decision->gradient(static_cast<float>(gradients[i]));  // unscaled and clipped
     const float m = momentum[i] = 0.9f * momentum[i] + 0.1f * g;
     weights[i] -= m > 0 ? lr : m < 0 ? -lr : 0.0f;
     model[i] = static_cast<sycl::half>(weights[i]);
@@ -49,7 +49,7 @@ class signum final : public syclamp::optimizer {
       : momentum(model.size(), 0.0f, on.queue()),
         weights(model.begin(), model.end(), on.queue()),
         list_(on, {{{gradients.data(), gradients.size()}, "weights"}}),
-        verdict_(1, {}, on.queue()),
+        decision_(1, {}, on.queue()),
         model_(model.data()),
         lr_(lr) {}
 
@@ -57,17 +57,17 @@ class signum final : public syclamp::optimizer {
 
   sycl::event apply(const syclamp::step_inputs& inputs) override {
     sycl::queue& queue = list_.on().queue();
-    queue.copy(inputs.verdicts, verdict_.data(), 1);  // for tasks of the host; a kernel can read it where it is
+    queue.copy(inputs.decisions, decision_.data(), 1);  // for tasks of the host; a kernel can read it where it is
     const auto* gradients = static_cast<const sycl::half*>(inputs.gradients[0].data());
     return for_each_element(queue, weights.size(),
-                            signum_kernel{verdict_.data(), gradients, momentum.data(), weights.data(), model_, lr_});
+                            signum_kernel{decision_.data(), gradients, momentum.data(), weights.data(), model_, lr_});
   }
 
   shared<float> momentum, weights;
 
  private:
   syclamp::tensor_list list_;
-  shared<syclamp::step_verdict> verdict_;
+  shared<syclamp::step_decision> decision_;
   sycl::half* model_;
   float lr_;
 };

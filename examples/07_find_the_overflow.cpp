@@ -53,7 +53,7 @@ int main() try {
     if (step == 120) queue.copy(&infinite, query + 1234, 1);  // what a backward pass would do
     if (step == 200) queue.copy(&not_a_number, bias + 7, 1);
     scaler.scaled_by_caller();
-    scaler.inspect(list);  // your optimizer's kernels would read the verdict that this returns
+    scaler.inspect(list);  // your optimizer's kernels would read the decision that this returns
     scaler.update();       // calls on_step for what has become visible by now
     if (step == 120) queue.copy(&usual_value, query + 1234, 1);
     if (step == 200) queue.copy(&usual_value, bias + 7, 1);

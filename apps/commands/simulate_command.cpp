@@ -46,10 +46,10 @@ std::vector<simulated_result> on_device(const scaling_policy& policy, const std:
   const auto free = [&](std::uint16_t* memory) { sycl::free(memory, queue); };
   const std::unique_ptr<std::uint16_t, decltype(free)> memory(
       sycl::malloc_device<std::uint16_t>(elements * kinds, queue), free);
-  std::vector<std::uint16_t> content(elements * kinds, 0);  // one tensor for each OR of findings
-  for (std::size_t findings = 1; findings < kinds; ++findings) {
-    if ((findings & found_inf) != 0) content[findings * elements] = infinity;
-    if ((findings & found_nan) != 0) content[findings * elements + 1] = nan;
+  std::vector<std::uint16_t> content(elements * kinds, 0);  // one tensor for each OR of flags
+  for (std::size_t flags = 1; flags < kinds; ++flags) {
+    if ((flags & found_inf) != 0) content[flags * elements] = infinity;
+    if ((flags & found_nan) != 0) content[flags * elements + 1] = nan;
   }
   queue.memcpy(memory.get(), content.data(), content.size() * sizeof content[0]);
   tensor_list gradients(on, array_view(memory.get(), elements, element_type::float16));
@@ -62,7 +62,7 @@ std::vector<simulated_result> on_device(const scaling_policy& policy, const std:
     results.push_back({record.scale, record.next_scale, record.outcome, record.status});
   });
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    gradients.set_address(0, memory.get() + elements * (steps[i].findings % kinds));
+    gradients.set_address(0, memory.get() + elements * (steps[i].flags % kinds));
     scaler.scaled_by_caller();
     scaler.inspect(gradients);
     scaler.update();

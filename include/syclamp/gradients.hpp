@@ -3,7 +3,7 @@
 /// Element-wise operations on lists of gradients.
 ///
 /// All of them are submitted to the list's queue and return at once; none waits, allocates or reads anything back.
-/// Numbers that they depend on (scale, clip coefficient, findings) are read from device memory when the kernel runs, so
+/// Numbers that they depend on (scale, clip coefficient, flags) are read from device memory when the kernel runs, so
 /// a value that an earlier kernel of the queue writes is seen. Arithmetic is FP32, whatever the storage. (An operation
 /// that is used for the first time compiles its kernels, or loads them from the cache: `engine::compile_all`.)
 ///
@@ -71,7 +71,7 @@ sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result
 
 /// Brings every element into [-limit, limit], in place. A NaN stays a NaN. With a limit that is negative or NaN nothing
 /// is written, and a scaler that has unscaled the gradients skips the step with the status `invalid_number`. Other
-/// ranks of a consensus are not told: they have voted before.
+/// ranks of a consensus are not told: they have agreed before.
 /// \param limit  in device memory
 sycl::event clip_by_value(const unscaled_gradients& gradients, const float* limit);
 

@@ -11,7 +11,7 @@
 namespace syclamp {
 
 /// Reasons not to apply a step, as bits that are combined by OR.
-enum finding : std::uint32_t {
+enum gradient_flag : std::uint32_t {
   found_nothing = 0,
   found_inf = 1u << 0,      ///< at least one element is +Inf or -Inf, or would be after unscaling
   found_nan = 1u << 1,      ///< at least one element is a NaN
@@ -23,7 +23,7 @@ inline constexpr std::uint64_t no_element = ~std::uint64_t{0};
 
 /// The result of `inspector`: filled on the device in one read of the data.
 ///
-/// Everything is exact but the sums, and everything is judged on the integer bits of the elements, so that no compiler
+/// Everything is exact but the sums, and everything is tested on the integer bits of the elements, so that no compiler
 /// flag can change it. Two inspections of the same data by the same profile are bit-equal.
 struct inspection {
   std::uint64_t elements = 0;                   ///< how many elements were read
@@ -37,14 +37,14 @@ struct inspection {
   float scale = 1.0f;                           ///< by which the elements are scaled, as far as the inspector was told
   float amax = 0.0f;           ///< the same as an FP32: exact unless it comes from an FP64; Inf or NaN if one was found
   float unscaled_amax = 0.0f;  ///< amax / scale
-  std::uint32_t findings = found_nothing;  ///< OR of `finding` bits
-  float sum_of_squares = 0.0f;             ///< to be multiplied by 2^squares_exponent; `norm` does so
-  float sum_of_magnitudes = 0.0f;          ///< sum of absolute values; NaN unless the inspector was asked for details
-  std::int32_t squares_exponent = 0;       ///< 0 unless the sum of squares is too large or too small for an FP32
-  std::int32_t magnitudes_exponent = 0;    ///< likewise, of the sum of absolute values
+  std::uint32_t flags = found_nothing;   ///< OR of `gradient_flag` bits
+  float sum_of_squares = 0.0f;           ///< to be multiplied by 2^squares_exponent; `norm` does so
+  float sum_of_magnitudes = 0.0f;        ///< sum of absolute values; NaN unless the inspector was asked for details
+  std::int32_t squares_exponent = 0;     ///< 0 unless the sum of squares is too large or too small for an FP32
+  std::int32_t magnitudes_exponent = 0;  ///< likewise, of the sum of absolute values
 
   /// True if no element is Inf or NaN, and none would become so when it is unscaled.
-  constexpr bool all_finite() const { return findings == found_nothing; }
+  constexpr bool all_finite() const { return flags == found_nothing; }
 };
 
 /// A norm of the inspected elements, as they are.

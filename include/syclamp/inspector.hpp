@@ -48,9 +48,9 @@ class inspector {
   /// \throws invalid_argument if a tensor of `out` is not FP32, or the lists do not fit (see gradients.hpp)
   unscaled_gradients unscale(const tensor_list& out, const float* scale) const;
 
-  /// From now on also ORs the findings of each call into a word in device memory, which no call ever clears: one for
-  /// several inspectors, or for several steps (`reset_findings`). Null: no longer.
-  void report_to(std::uint32_t* findings) const;
+  /// From now on also ORs the flags of each call into a word in device memory, which no call ever clears: one for
+  /// several inspectors, or for several steps (`reset_flags`). Null: no longer.
+  void report_to(std::uint32_t* flags) const;
 
   const tensor_list& list() const;
 
@@ -74,8 +74,8 @@ class inspector {
   std::shared_ptr<state> state_;
 };
 
-/// Clears a word of findings that inspectors report to.
-sycl::event reset_findings(const engine& on, std::uint32_t* findings);
+/// Clears a word of flags that inspectors report to.
+sycl::event reset_flags(const engine& on, std::uint32_t* flags);
 
 /// Inspects one array and waits for the result.
 inspection inspect(const engine& on, array_view array);

@@ -23,13 +23,13 @@
 #include <syclamp/optimizer.hpp>
 #include <syclamp/scaler_snapshot.hpp>
 #include <syclamp/scaling_policy.hpp>
+#include <syclamp/step_decision.hpp>
 #include <syclamp/step_record.hpp>
-#include <syclamp/step_verdict.hpp>
 #include <syclamp/unscaled_gradients.hpp>
 
 namespace syclamp {
 
-/// Brings the findings of several devices or ranks together, before anything is decided. Each rank contributes `count`
+/// Brings the flags of several devices or ranks together, before anything is decided. Each rank contributes `count`
 /// numbers in device memory, which the hook replaces by their sums over all ranks; numbers are 0 or more, and a flag is
 /// set where its sum is not 0. Called by every step of every path, by ranks without gradients, too, with the same
 /// `count` on every rank. The norm is that of all ranks' gradients together: of parts of a model that is divided among
@@ -43,7 +43,7 @@ struct scaler_options {
   consensus_hook consensus = {};
 };
 
-/// Scales losses, judges gradients, and moves the scale.
+/// Scales losses, decides gradients, and moves the scale.
 ///
 /// A step is: `scale`, your backward pass, optionally `unscale`, `step`, `update`. None of them waits, allocates or
 /// reads anything back (a list of gradients that is seen for the first time allocates once; `prepare` does it before),
@@ -89,10 +89,10 @@ class loss_scaler {
   unscaled_gradients unscale(const tensor_list& gradients, const tensor_list& unscaled,
                              const float* max_norm = nullptr);
 
-  /// Judges gradients without writing any, for kernels of your own, which read the verdict on the device.
-  /// \return in device memory: one verdict, or one for each scale; valid as long as the scaler and a handle of the
+  /// Decides gradients without writing any, for kernels of your own, which read the decision on the device.
+  /// \return in device memory: one decision, or one for each scale; valid as long as the scaler and a handle of the
   ///         list, and until `update` in any case
-  const step_verdict* inspect(const tensor_list& gradients, const float* max_norm = nullptr);
+  const step_decision* inspect(const tensor_list& gradients, const float* max_norm = nullptr);
 
   /// Inspects (unless `unscale` has done so), then lets the optimizer apply the gradients, or nothing. The gradients
   /// are left as they are: scaled, unless `unscale` was called.
@@ -132,7 +132,7 @@ class loss_scaler {
 
   /// A word in device memory that kernels OR `found_by_user` into: the next gradients that are looked at (by `step`,
   /// `unscale` or `inspect`) are skipped, and the scale stays.
-  std::uint32_t* device_user_findings() const;
+  std::uint32_t* device_user_flags() const;
 
   /// After the policy has stopped: goes on, with the scale as it is.
   sycl::event resume();

@@ -7,16 +7,16 @@
 
 #include <sycl/sycl.hpp>
 
-#include <syclamp/step_verdict.hpp>
+#include <syclamp/step_decision.hpp>
 #include <syclamp/tensor_list.hpp>
 
 namespace syclamp {
 
 /// What `optimizer::apply` gets.
 struct step_inputs {
-  const tensor_list& gradients;  ///< as they are: scaled, unless they were unscaled before
-  const step_verdict* verdicts;  ///< in device memory: one, or one for each group of tensors
-  bool per_group;                ///< the verdict of a tensor is that of its group
+  const tensor_list& gradients;    ///< as they are: scaled, unless they were unscaled before
+  const step_decision* decisions;  ///< in device memory: one, or one for each group of tensors
+  bool per_group;                  ///< the decision of a tensor is that of its group
 };
 
 /// Something that applies gradients to weights.
@@ -41,7 +41,7 @@ class optimizer {
   }
 
   /// Submits the step to the queue of the gradients' engine. It must not wait, and its kernels must leave everything as
-  /// it is when the verdict that they read on the device says so.
+  /// it is when the decision that they read on the device says so.
   virtual sycl::event apply(const step_inputs& inputs) = 0;
 
  protected:

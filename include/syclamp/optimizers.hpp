@@ -128,7 +128,7 @@ struct storage_options {
 ///
 /// Everything is checked, allocated and compiled when it is made. A step (`apply`) neither waits nor allocates, and a
 /// SYCL graph can record it: learning rates, the schedule, the number of applied steps and the bias corrections live on
-/// the device. If the verdict on a step is to skip it, not a bit of weights, copy, moments or step number changes. A
+/// the device. If the decision on a step is to skip it, not a bit of weights, copy, moments or step number changes. A
 /// tensor whose gradient is absent is left as it is. Gradients are never written.
 ///
 /// Steps are counted by group, where torch.optim counts them by tensor. It makes a difference for tensors that are

@@ -14,8 +14,8 @@ namespace syclamp {
 
 /// The gradients of a step, as far as a policy cares.
 struct simulated_step {
-  std::uint32_t findings = found_nothing;  ///< OR of `finding` bits
-  float amax = 0.0f;                       ///< of the scaled gradients; 0: not known
+  std::uint32_t flags = found_nothing;  ///< OR of `gradient_flag` bits
+  float amax = 0.0f;                    ///< of the scaled gradients; 0: not known
 };
 
 /// What became of it.

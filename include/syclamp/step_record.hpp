@@ -51,7 +51,7 @@ struct step_record {
   std::uint64_t first_bad = no_element;         ///< index of the element
   std::uint32_t first_bad_list = 0;             ///< which of the lists that the scaler knows, in order of first use
   std::uint32_t scale_index = 0;                ///< which of the scaler's scales
-  std::uint32_t findings = found_nothing;       ///< OR of `finding` bits
+  std::uint32_t flags = found_nothing;          ///< OR of `gradient_flag` bits
   step_outcome outcome = step_outcome::nothing;
   step_status status = step_status::ok;
   std::uint32_t skips_in_a_row = 0;

@@ -29,8 +29,8 @@
 #include <syclamp/scaling_policy.hpp>
 #include <syclamp/simulation.hpp>
 #include <syclamp/spike_guard.hpp>
+#include <syclamp/step_decision.hpp>
 #include <syclamp/step_record.hpp>
-#include <syclamp/step_verdict.hpp>
 #include <syclamp/system_info.hpp>
 #include <syclamp/tensor_list.hpp>
 #include <syclamp/unscaled_gradients.hpp>

@@ -27,7 +27,7 @@ struct arithmetic_report {
   /// exact_fma             an FMA is rounded once
   /// exact_division        division is correctly rounded
   /// exact_square_root     square root is correctly rounded
-  /// nan_tests_survive     x != x is true for a NaN: no fast-math (not relied upon: bits are judged)
+  /// nan_tests_survive     x != x is true for a NaN: no fast-math (not relied upon: bits are tested)
   /// float_subnormals      FP32 subnormals are kept, not flushed (not relied upon)
   std::vector<arithmetic_check> checks;
 

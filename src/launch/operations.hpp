@@ -22,19 +22,19 @@ using scalar = const float*;  ///< in device memory
 }  // namespace parameters
 using namespace parameters;
 
-inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*> inspect_chunks{
+inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_statistics*> inspect_chunks{
     "inspect_chunks", "tensors/inspect", &profile::inspect};
 
-inline constexpr operation<const kernels::chunk_findings*, starts, tensors, scalar, inspection*, std::uint32_t*>
+inline constexpr operation<const kernels::chunk_statistics*, starts, tensors, scalar, inspection*, std::uint32_t*>
     inspect_total{"inspect_total", "tensors/inspect", &profile::inspect};
 
-inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*, addresses, scalar>
+inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_statistics*, addresses, scalar>
     unscale_chunks{"unscale_chunks", "tensors/unscale", &profile::inspect};
 
-inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*> inspect_pieces{
+inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_statistics*> inspect_pieces{
     "inspect_pieces", "tensors/inspect_tensors", &profile::inspect};
 
-inline constexpr operation<const kernels::chunk_findings*, addresses, starts, kinds, tensors, scalar, std::uint32_t,
+inline constexpr operation<const kernels::chunk_statistics*, addresses, starts, kinds, tensors, scalar, std::uint32_t,
                            inspection*>
     inspect_tensors{"inspect_tensors", "tensors/inspect_tensors", &profile::inspect};
 
@@ -73,31 +73,31 @@ inline constexpr operation<addresses, kinds, addresses, kinds, addresses, kinds,
                            const float*>
     straight_through{"straight_through", "tensors/quantize", &profile::convert};
 
-inline constexpr operation<const kernels::chunk_findings*, starts, tensors, inspection*, kernels::scaler_memory*,
-                           scale_state*, kernels::step_draft*, scalar, std::uint32_t, std::uint32_t, step_verdict*>
-    inspect_and_judge{"inspect_and_judge", "scaler/scaler", &profile::inspect};
+inline constexpr operation<const kernels::chunk_statistics*, starts, tensors, inspection*, kernels::scaler_memory*,
+                           scale_state*, kernels::open_step*, scalar, std::uint32_t, std::uint32_t, step_decision*>
+    inspect_and_decide{"inspect_and_decide", "scaler/scaler", &profile::inspect};
 
-inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_findings*, inspection*,
-                           kernels::scaler_memory*, scale_state*, kernels::step_draft*, scalar, std::uint32_t,
-                           std::uint32_t, step_verdict*>
+inline constexpr operation<addresses, starts, kinds, tensors, kernels::chunk_statistics*, inspection*,
+                           kernels::scaler_memory*, scale_state*, kernels::open_step*, scalar, std::uint32_t,
+                           std::uint32_t, step_decision*>
     inspect_step{"inspect_step", "scaler/inspect_step", &profile::inspect};
 
-inline constexpr operation<const inspection*, const kernels::ballot*, kernels::scaler_memory*, scale_state*,
-                           kernels::step_draft*, std::uint32_t, scalar, std::uint32_t, std::uint32_t, step_verdict*>
-    judge_gradients{"judge_gradients", "scaler/scaler", &profile::convert};
+inline constexpr operation<const inspection*, const kernels::rank_flags*, kernels::scaler_memory*, scale_state*,
+                           kernels::open_step*, std::uint32_t, scalar, std::uint32_t, std::uint32_t, step_decision*>
+    decide_gradients{"decide_gradients", "scaler/scaler", &profile::convert};
 
-inline constexpr operation<const inspection*, std::uint32_t, scalar, const step_verdict*, kernels::scaler_memory*>
+inline constexpr operation<const inspection*, std::uint32_t, scalar, const step_decision*, kernels::scaler_memory*>
     report_jointly{"report_jointly", "scaler/scaler", &profile::convert};
 
-inline constexpr operation<kernels::scaler_memory*, const kernels::ballot*, kernels::step_draft*, std::uint32_t,
-                           step_verdict*>
-    refuse_jointly{"refuse_jointly", "scaler/scaler", &profile::convert};
+inline constexpr operation<kernels::scaler_memory*, const kernels::rank_flags*, kernels::open_step*, std::uint32_t,
+                           step_decision*>
+    skip_jointly{"skip_jointly", "scaler/scaler", &profile::convert};
 
 inline constexpr operation<const inspection*, const kernels::scaler_memory*, std::uint32_t, scalar, bool,
-                           kernels::ballot*>
-    fill_ballots{"fill_ballots", "scaler/scaler", &profile::convert};
+                           kernels::rank_flags*>
+    fill_rank_flags{"fill_rank_flags", "scaler/scaler", &profile::convert};
 
-inline constexpr operation<kernels::scaler_memory*, scale_state*, kernels::step_draft*, std::uint32_t, std::uint32_t,
+inline constexpr operation<kernels::scaler_memory*, scale_state*, kernels::open_step*, std::uint32_t, std::uint32_t,
                            float, kernels::ledger_slot*, std::uint32_t>
     update_scale{"update_scale", "scaler/scaler", &profile::convert};
 
@@ -107,8 +107,8 @@ inline constexpr operation<scale_state*, std::uint32_t> resume_scaling{"resume_s
 inline constexpr operation<scalar, float, std::uint32_t, kernels::running_value*, std::uint32_t*> guard_value{
     "guard_value", "scaler/scaler", &profile::convert};
 
-inline constexpr operation<scalar, std::uint32_t, std::uint32_t, kernels::scaler_memory*, kernels::step_draft*,
-                           std::uint32_t, step_verdict*>
+inline constexpr operation<scalar, std::uint32_t, std::uint32_t, kernels::scaler_memory*, kernels::open_step*,
+                           std::uint32_t, step_decision*>
     check_limits{"check_limits", "scaler/scaler", &profile::convert};
 
 inline constexpr operation<const kernels::parameter_group*, std::uint32_t, std::uint32_t*> check_rates{
@@ -117,7 +117,7 @@ inline constexpr operation<const kernels::parameter_group*, std::uint32_t, std::
 /// A step of an optimizer. Of what is in its family, all is compiled when one is needed.
 struct apply_operation
     : operation<addresses, starts, kinds, tensors, const kernels::parameter_slot*, kernels::parameter_group*,
-                kernels::optimizer_memory*, const step_verdict*, std::uint32_t, const kernels::tensor_norms*> {
+                kernels::optimizer_memory*, const step_decision*, std::uint32_t, const kernels::tensor_norms*> {
   constexpr apply_operation(std::string_view name, std::string_view family, std::uint32_t moments)
       : operation(name, family, &profile::apply), states(moments) {}
 
@@ -127,9 +127,9 @@ struct apply_operation
 /// What comes before it if the step depends on norms of each tensor: over pieces, then over tensors.
 using prepare_operation =
     operation<addresses, starts, kinds, tensors, const kernels::parameter_slot*, const kernels::parameter_group*,
-              const kernels::optimizer_memory*, const step_verdict*, std::uint32_t, kernels::piece_norms*>;
+              const kernels::optimizer_memory*, const step_decision*, std::uint32_t, kernels::piece_norms*>;
 using norms_operation =
-    operation<addresses, starts, kinds, tensors, const kernels::parameter_group*, const step_verdict*, std::uint32_t,
+    operation<addresses, starts, kinds, tensors, const kernels::parameter_group*, const step_decision*, std::uint32_t,
               const kernels::piece_norms*, kernels::tensor_norms*>;
 
 inline constexpr apply_operation sgd_step{"sgd_step", "optimizer/rules/sgd", 0};
@@ -214,8 +214,8 @@ inline constexpr operation<const float*, std::uint32_t, float, float*> mean_of_r
 inline constexpr const operation_base* operations[] = {
     &inspect_chunks,  &inspect_total, &unscale_chunks,   &inspect_pieces,    &inspect_tensors,   &inspect_groups,
     &count_exponents, &convert_list,  &clear_list,       &cast_list,         &clip_coefficients, &clamp_list,
-    &update_scales,   &fake_quantize, &straight_through, &inspect_and_judge, &inspect_step, &judge_gradients, &report_jointly, &refuse_jointly,
-    &fill_ballots,    &update_scale,  &resume_scaling,   &guard_value, &check_limits, &check_rates, &self_test,
+    &update_scales,   &fake_quantize, &straight_through, &inspect_and_decide, &inspect_step, &decide_gradients, &report_jointly, &skip_jointly,
+    &fill_rank_flags,    &update_scale,  &resume_scaling,   &guard_value, &check_limits, &check_rates, &self_test,
     &sgd_step, &momentum_step, &adam_step, &amsgrad_step, &lion_step, &adadelta_step, &adagrad_step,
     &rmsprop_step, &rmsprop_momentum_step, &rmsprop_centered_step, &rmsprop_centered_momentum_step,
     &lamb_pieces, &lamb_norms, &lamb_step, &novograd_pieces, &novograd_norms, &novograd_step,

@@ -195,10 +195,10 @@ struct fused_optimizer::state_type {
     sycl::queue& queue = on.queue();
     device_groups = allocate_on_device<parameter_group>(queue, host_groups.size());
     memory = allocate_on_device<kernels::optimizer_memory>(queue, 1);
-    certain = allocate_on_device<step_verdict>(queue, 1);
+    certain = allocate_on_device<step_decision>(queue, 1);
     const kernels::optimizer_memory all{static_cast<std::uint32_t>(host_groups.size()), 0,
                                         storage.how == rounding::stochastic ? 1u : 0u, 0, storage.seed};
-    const step_verdict yes;
+    const step_decision yes;
     queue.memcpy(device_groups.get(), host_groups.data(), host_groups.size() * sizeof host_groups[0]);
     queue.memcpy(memory.get(), &all, sizeof all);
     queue.memcpy(certain.get(), &yes, sizeof yes);
@@ -299,8 +299,8 @@ struct fused_optimizer::state_type {
 
   // --- A step -------------------------------------------------------------------------------------------------------
 
-  sycl::event apply(const tensor_list& list, const step_verdict* verdicts, bool per_group) {
-    check_given("optimizer", "verdicts", verdicts);
+  sycl::event apply(const tensor_list& list, const step_decision* decisions, bool per_group) {
+    check_given("optimizer", "decisions", decisions);
     check_list(list);
     const auto& table = list.prepared();
     launch::kernel_library& library = on.kernels();
@@ -309,13 +309,13 @@ struct fused_optimizer::state_type {
     const std::uint32_t stride = per_group ? 1 : 0;
     if (rule.pieces != nullptr && table.tensors != 0) {
       library.submit(on.queue(), *rule.pieces, groups, table.addresses, table.starts, table.kinds, table.tensors,
-                     device_slots.get(), device_groups.get(), memory.get(), verdicts, stride, of_pieces.get());
+                     device_slots.get(), device_groups.get(), memory.get(), decisions, stride, of_pieces.get());
       library.submit(on.queue(), *rule.norms, library.groups_for(*rule.norms, table.tensors), table.addresses,
-                     table.starts, table.kinds, table.tensors, device_groups.get(), verdicts, stride, of_pieces.get(),
+                     table.starts, table.kinds, table.tensors, device_groups.get(), decisions, stride, of_pieces.get(),
                      of_tensors.get());
     }
     return library.submit(on.queue(), *rule.step, groups, table.addresses, table.starts, table.kinds, table.tensors,
-                          device_slots.get(), device_groups.get(), memory.get(), verdicts, stride, of_tensors.get());
+                          device_slots.get(), device_groups.get(), memory.get(), decisions, stride, of_tensors.get());
   }
 
   /// Costs next to nothing while the addresses stay as they are.
@@ -371,7 +371,7 @@ struct fused_optimizer::state_type {
   device_array<parameter_slot> device_slots;
   device_array<parameter_group> device_groups;
   device_array<kernels::optimizer_memory> memory;
-  device_array<step_verdict> certain;
+  device_array<step_decision> certain;
   device_array<kernels::piece_norms> of_pieces;    ///< only if the step depends on norms
   device_array<kernels::tensor_norms> of_tensors;  ///< likewise
   std::optional<tensor_list> weights, shadow;
@@ -411,7 +411,7 @@ bool fused_optimizer::check_numbers(std::uint32_t* invalid_numbers) {
 }
 
 sycl::event fused_optimizer::apply(const step_inputs& inputs) {
-  return state_->apply(inputs.gradients, inputs.verdicts, inputs.per_group);
+  return state_->apply(inputs.gradients, inputs.decisions, inputs.per_group);
 }
 
 sycl::event fused_optimizer::apply() { return state_->apply(state_->gradients, state_->certain.get(), false); }

@@ -35,14 +35,14 @@ enum class stage { fresh, unscaled, stepped };
 /// What the scaler keeps for a list of gradients.
 struct known_list {
   inspector look;
-  std::shared_ptr<const device_array<step_verdict>> verdict_memory;  ///< shared with those who clip by hand
-  std::uint32_t index;                                               ///< in order of first use
+  std::shared_ptr<const device_array<step_decision>> decision_memory;  ///< shared with those who clip by hand
+  std::uint32_t index;                                                 ///< in order of first use
   stage reached = stage::fresh;
   std::uint64_t unscaled_to = 0;  ///< the list that holds them unscaled, if they are
-  bool is_drafted = false;        ///< the record of the step may come to name its tensors
+  bool is_in_open_step = false;   ///< the record of the step may come to name its tensors
   bool is_recorded = false;       ///< a graph may use it at any time
 
-  step_verdict* verdicts() const { return verdict_memory->get(); }
+  step_decision* decisions() const { return decision_memory->get(); }
 };
 
 /// The rule on its way to the device: from one of two host buffers in turn, so that the copy before may still run.
@@ -92,11 +92,11 @@ struct loss_scaler::state_type {
         options(checked(with, how)),
         memory(allocate_on_device<kernels::scaler_memory>(on.queue(), 1)),
         states(allocate_on_device<scale_state>(on.queue(), options.scales)),
-        drafts(allocate_on_device<kernels::step_draft>(on.queue(), options.scales)),
-        always(initial_verdicts()),
+        open_steps(allocate_on_device<kernels::open_step>(on.queue(), options.scales)),
+        always(initial_decisions()),
         ring(on, options.ledger, options.scales),
         upload(on) {
-    if (options.consensus) ballots = allocate_on_device<kernels::ballot>(on.queue(), options.scales);
+    if (options.consensus) flags_of_ranks = allocate_on_device<kernels::rank_flags>(on.queue(), options.scales);
     on.kernels().prepare(launch::update_scale);
     on.kernels().prepare(launch::convert_list);
     prepare_inspection();
@@ -104,7 +104,7 @@ struct loss_scaler::state_type {
   }
 
   /// What every step begins with. (What else a simple scaler may come to need, `unscale` and the inspection without a
-  /// verdict of joint steps and windows, is compiled when it does.)
+  /// decision of joint steps and windows, is compiled when it does.)
   void prepare_inspection() const {
     if (is_simple()) return on.kernels().prepare(launch::inspect_step);
     if (options.scales == 1) return on.kernels().prepare(launch::inspect_chunks);
@@ -121,25 +121,25 @@ struct loss_scaler::state_type {
 
   /// Puts everything on the device back to a snapshot.
   void restart(const scaler_snapshot& from) {
-    const std::vector<kernels::step_draft> empty(options.scales, kernels::step_draft{});
+    const std::vector<kernels::open_step> empty(options.scales, kernels::open_step{});
     kernels::scaler_memory shared{};
     shared.rule = rule_of(from.policy);
     sycl::queue& queue = on.queue();
     queue.memcpy(memory.get(), &shared, sizeof shared);
     queue.memcpy(states.get(), from.scales.data(), from.scales.size() * sizeof(scale_state));
-    queue.memcpy(drafts.get(), empty.data(), empty.size() * sizeof(kernels::step_draft));
+    queue.memcpy(open_steps.get(), empty.data(), empty.size() * sizeof(kernels::open_step));
     on.wait();
   }
 
   // --- lists of gradients ---
 
   /// One a scale: apply everything as it is.
-  device_array<step_verdict> initial_verdicts() const {
-    auto verdicts = allocate_on_device<step_verdict>(on.queue(), options.scales);
-    const std::vector<step_verdict> initial(options.scales);
-    on.queue().memcpy(verdicts.get(), initial.data(), initial.size() * sizeof(step_verdict));
+  device_array<step_decision> initial_decisions() const {
+    auto decisions = allocate_on_device<step_decision>(on.queue(), options.scales);
+    const std::vector<step_decision> initial(options.scales);
+    on.queue().memcpy(decisions.get(), initial.data(), initial.size() * sizeof(step_decision));
     on.wait();
-    return verdicts;
+    return decisions;
   }
 
   known_list& known(const char* call, const tensor_list& gradients) {
@@ -150,12 +150,12 @@ struct loss_scaler::state_type {
     }
     check_queue(call, gradients, on);
     need_scales_for(gradients);
-    auto verdicts = std::make_shared<const device_array<step_verdict>>(initial_verdicts());
+    auto decisions = std::make_shared<const device_array<step_decision>>(initial_decisions());
     inspector look = inspector_access::for_scales(gradients, options.scales);
     release_lists();
     const std::lock_guard lock(names_mutex);
     named_lists.emplace(next_index, gradients);
-    return lists.emplace(id, known_list{std::move(look), std::move(verdicts), next_index++}).first->second;
+    return lists.emplace(id, known_list{std::move(look), std::move(decisions), next_index++}).first->second;
   }
 
   /// Frees what is kept for lists that nobody else holds. Names that the ledger still tells are kept.
@@ -163,7 +163,7 @@ struct loss_scaler::state_type {
     constexpr long own_handles = 2;                 // the inspector's and that in named_lists
     std::map<std::uint32_t, std::uint64_t> unused;  // index → number of the list
     for (const auto& [id, list] : lists)
-      if (list.reached == stage::fresh && !list.is_drafted && !list.is_recorded &&
+      if (list.reached == stage::fresh && !list.is_in_open_step && !list.is_recorded &&
           list.look.list().use_count() == own_handles)
         unused.emplace(list.index, id);
     if (unused.empty()) return;
@@ -249,12 +249,12 @@ struct loss_scaler::state_type {
   }
 
   void forget_stages() {
-    is_scaled = is_judged = false;
-    unjudged = 0;
+    is_scaled = is_decided = false;
+    uninspected = 0;
     for (auto& [id, list] : lists) {
       list.reached = stage::fresh;
       list.unscaled_to = 0;
-      list.is_drafted = false;
+      list.is_in_open_step = false;
     }
   }
 
@@ -262,74 +262,74 @@ struct loss_scaler::state_type {
   std::function<void()> copy_of_stages() {
     std::map<std::uint64_t, std::tuple<stage, std::uint64_t, bool, bool>> of_lists;
     for (const auto& [id, list] : lists)
-      of_lists.emplace(id, std::tuple(list.reached, list.unscaled_to, list.is_drafted, list.is_recorded));
-    return [this, of_lists, scaled = is_scaled, judged = is_judged, open = is_window_open, open_sums = sums,
-            looked_at_nothing = unjudged] {
+      of_lists.emplace(id, std::tuple(list.reached, list.unscaled_to, list.is_in_open_step, list.is_recorded));
+    return [this, of_lists, scaled = is_scaled, decided = is_decided, open = is_window_open, open_sums = sums,
+            looked_at_nothing = uninspected] {
       for (auto& [id, list] : lists)
         if (const auto then = of_lists.find(id); then != of_lists.end())
-          std::tie(list.reached, list.unscaled_to, list.is_drafted, list.is_recorded) = then->second;
+          std::tie(list.reached, list.unscaled_to, list.is_in_open_step, list.is_recorded) = then->second;
       is_scaled = scaled;
-      is_judged = judged;
+      is_decided = decided;
       is_window_open = open;
       sums = open_sums;
-      unjudged = looked_at_nothing;
+      uninspected = looked_at_nothing;
     };
   }
 
-  // --- judging ---
+  // --- deciding ---
 
   const inspection* seen(const known_list& list) const {
     return options.scales == 1 ? list.look.device_result() : list.look.device_groups();
   }
 
-  /// The one kernel that both adds up what was found in chunks and judges it.
-  sycl::event add_up_and_judge(known_list& list, const float* max_norm, std::uint32_t how) {
+  /// The one kernel that both adds up what was found in chunks and decides it.
+  sycl::event add_up_and_decide(known_list& list, const float* max_norm, std::uint32_t how) {
     const auto& inside = inspector_access::of(list.look);
     const auto& table = inside.list.prepared();
-    return on.kernels().submit(on.queue(), launch::inspect_and_judge, 1, inside.findings.get(), table.starts,
-                               table.tensors, inside.result.get(), memory.get(), states.get(), drafts.get(), max_norm,
-                               how, list.index, list.verdicts());
+    return on.kernels().submit(on.queue(), launch::inspect_and_decide, 1, inside.statistics.get(), table.starts,
+                               table.tensors, inside.result.get(), memory.get(), states.get(), open_steps.get(),
+                               max_norm, how, list.index, list.decisions());
   }
 
-  /// Inspects and judges, in one kernel if there is anything to be seen.
+  /// Inspects and decides, in one kernel if there is anything to be seen.
   sycl::event inspect_step(known_list& list, const float* max_norm, std::uint32_t how) {
     const auto& inside = inspector_access::of(list.look);
     const auto& table = inside.list.prepared();
     const auto groups = on.kernels().groups_for(launch::inspect_step, table.chunks);
-    if (groups == 0) return add_up_and_judge(list, max_norm, how);
+    if (groups == 0) return add_up_and_decide(list, max_norm, how);
     return on.kernels().submit(on.queue(), launch::inspect_step, groups, table.addresses, table.starts, table.kinds,
-                               table.tensors, inside.findings.get(), inside.result.get(), memory.get(), states.get(),
-                               drafts.get(), max_norm, how, list.index, list.verdicts());
+                               table.tensors, inside.statistics.get(), inside.result.get(), memory.get(), states.get(),
+                               open_steps.get(), max_norm, how, list.index, list.decisions());
   }
 
   /// Lets all ranks, if there are several, know what this one has found.
-  const kernels::ballot* vote(known_list& list, const float* max_norm, bool jointly) {
+  const kernels::rank_flags* gather_ranks(known_list& list, const float* max_norm, bool jointly) {
     if (!options.consensus) return nullptr;
-    on.kernels().submit_items(on.queue(), launch::fill_ballots, options.scales, seen(list), memory.get(),
-                              options.scales, max_norm, jointly, ballots.get());
-    options.consensus(on.queue(), reinterpret_cast<float*>(ballots.get()),
-                      std::size_t{options.scales} * kernels::ballot_size);
-    return ballots.get();
+    on.kernels().submit_items(on.queue(), launch::fill_rank_flags, options.scales, seen(list), memory.get(),
+                              options.scales, max_norm, jointly, flags_of_ranks.get());
+    options.consensus(on.queue(), reinterpret_cast<float*>(flags_of_ranks.get()),
+                      std::size_t{options.scales} * kernels::rank_flag_count);
+    return flags_of_ranks.get();
   }
 
-  /// Judges what an inspection has found.
-  sycl::event judge(known_list& list, const float* max_norm, std::uint32_t how) {
-    const kernels::ballot* votes = vote(list, max_norm, (how & kernels::judged_jointly) != 0);
-    return on.kernels().submit(on.queue(), launch::judge_gradients, 1, seen(list), votes, memory.get(), states.get(),
-                               drafts.get(), options.scales, max_norm, how, list.index, list.verdicts());
+  /// Decides what an inspection has found.
+  sycl::event decide(known_list& list, const float* max_norm, std::uint32_t how) {
+    const kernels::rank_flags* ranks = gather_ranks(list, max_norm, (how & kernels::decide_jointly) != 0);
+    return on.kernels().submit(on.queue(), launch::decide_gradients, 1, seen(list), ranks, memory.get(), states.get(),
+                               open_steps.get(), options.scales, max_norm, how, list.index, list.decisions());
   }
 
-  /// Lets the optimizer check its own numbers on the device; what it finds is seen by those who judge after that.
+  /// Lets the optimizer check its own numbers on the device; what it finds is seen by those who decide after that.
   bool check_numbers(optimizer& one) const { return one.check_numbers(&memory.get()->invalid_numbers); }
 
-  /// The same for gradients that were judged before.
+  /// The same for gradients that were decided before.
   void refuse_invalid(const known_list& list) const {
-    on.kernels().submit(on.queue(), launch::check_limits, 1, nullptr, 0u, 0u, memory.get(), drafts.get(),
-                        options.scales, list.verdicts());
+    on.kernels().submit(on.queue(), launch::check_limits, 1, nullptr, 0u, 0u, memory.get(), open_steps.get(),
+                        options.scales, list.decisions());
   }
 
   bool is_simple() const { return options.scales == 1 && !options.consensus; }
-  std::uint32_t together() const { return options.skip_together ? kernels::judged_together : 0u; }
+  std::uint32_t together() const { return options.skip_together ? kernels::decide_together : 0u; }
 
   void inspect(known_list& list, const float* of_scale) {
     const auto& inside = inspector_access::of(list.look);
@@ -341,60 +341,60 @@ struct loss_scaler::state_type {
     }
   }
 
-  void inspect_and_judge(known_list& list, const float* max_norm, std::uint32_t how) {
-    is_judged = true;
+  void inspect_and_decide(known_list& list, const float* max_norm, std::uint32_t how) {
+    is_decided = true;
     if (is_simple()) {
       inspect_step(list, max_norm, how | together());
     } else {
       inspect(list, scale());
-      judge(list, max_norm, how | together());
+      decide(list, max_norm, how | together());
     }
   }
 
-  sycl::event apply(optimizer& one, known_list& list, const step_verdict* verdicts) {
+  sycl::event apply(optimizer& one, known_list& list, const step_decision* decisions) {
     const bool is_unscaled = list.unscaled_to != 0;
     list.reached = stage::stepped;
     sycl::event done;
     try {
       const tensor_list& gradients = is_unscaled ? one.unscaled_gradients() : one.gradients();
-      done = one.apply({gradients, verdicts, options.scales > 1});
+      done = one.apply({gradients, decisions, options.scales > 1});
     } catch (...) {
-      withdraw(list, verdicts);
+      withdraw(list, decisions);
       throw;
     }
     if (!policy.clear_on_skip) return done;
-    constexpr auto verdict_words = static_cast<std::uint32_t>(sizeof(step_verdict) / sizeof(std::uint32_t));
-    return clear_unless(one.gradients(), &verdicts->apply, options.scales > 1 ? verdict_words : 0, 1);
+    constexpr auto decision_words = static_cast<std::uint32_t>(sizeof(step_decision) / sizeof(std::uint32_t));
+    return clear_unless(one.gradients(), &decisions->apply, options.scales > 1 ? decision_words : 0, 1);
   }
 
-  /// Makes the gate for clipping by hand. The gate owns the scaler's state and the verdicts, so its pointers stay
+  /// Makes the gate for clipping by hand. The gate owns the scaler's state and the decisions, so its pointers stay
   /// valid.
   std::shared_ptr<const step_gate> gate(const std::shared_ptr<state_type>& self, const known_list& list) const {
     struct kept_gate : step_gate {
       std::shared_ptr<state_type> scaler;
-      std::shared_ptr<const device_array<step_verdict>> verdict_memory;
+      std::shared_ptr<const device_array<step_decision>> decision_memory;
     };
     auto made = std::make_shared<kept_gate>();
     made->memory = memory.get();
-    made->drafts = drafts.get();
+    made->open_steps = open_steps.get();
     made->scales = options.scales;
-    made->verdicts = list.verdicts();
+    made->decisions = list.decisions();
     made->scaler = self;
-    made->verdict_memory = list.verdict_memory;
+    made->decision_memory = list.decision_memory;
     return made;
   }
 
   /// An optimizer was not applied, because it or one before it has thrown: the record of the step will say so. Its
   /// gradients are not cleared, whatever the policy says: they may lie where it has refused to find them.
-  void withdraw(known_list& list, const step_verdict* verdicts) {
+  void withdraw(known_list& list, const step_decision* decisions) {
     sycl::queue& queue = on.queue();
-    const bool was_judged = verdicts == list.verdicts();
-    if (!was_judged) queue.memcpy(list.verdicts(), verdicts, options.scales * sizeof(step_verdict));
-    auto* joint_findings = &memory.get()->joint_findings;
-    queue.fill(joint_findings, kernels::found_failure, 1);
-    on.kernels().submit_items(queue, launch::refuse_jointly, options.scales, memory.get(), nullptr, drafts.get(),
-                              options.scales, list.verdicts());
-    queue.fill(joint_findings, 0u, 1);
+    const bool was_decided = decisions == list.decisions();
+    if (!was_decided) queue.memcpy(list.decisions(), decisions, options.scales * sizeof(step_decision));
+    auto* joint_flags = &memory.get()->joint_flags;
+    queue.fill(joint_flags, kernels::found_failure, 1);
+    on.kernels().submit_items(queue, launch::skip_jointly, options.scales, memory.get(), nullptr, open_steps.get(),
+                              options.scales, list.decisions());
+    queue.fill(joint_flags, 0u, 1);
   }
 
   engine on;
@@ -402,16 +402,16 @@ struct loss_scaler::state_type {
   scaler_options options;
   device_array<kernels::scaler_memory> memory;
   device_array<scale_state> states;
-  device_array<kernels::step_draft> drafts;
-  device_array<kernels::ballot> ballots;
-  device_array<step_verdict> always;  ///< what a disabled scaler says
+  device_array<kernels::open_step> open_steps;
+  device_array<kernels::rank_flags> flags_of_ranks;
+  device_array<step_decision> always;  ///< what a disabled scaler says
   ledger_ring ring;
   rule_upload upload;
 
   std::map<std::uint64_t, known_list> lists;  ///< by the number of the list
-  bool is_scaled = false, is_judged = false, is_window_open = false;
+  bool is_scaled = false, is_decided = false, is_window_open = false;
   std::vector<tensor_list> sums;  ///< of the accumulation window that is open
-  std::uint32_t unjudged = 0;     ///< steps of a disabled scaler, which look at nothing
+  std::uint32_t uninspected = 0;  ///< steps of a disabled scaler, which look at nothing
 
   mutable std::mutex names_mutex;                    ///< of the rest, which `ledger` reads from any thread
   std::map<std::uint32_t, tensor_list> named_lists;  ///< by their index
@@ -444,7 +444,7 @@ void loss_scaler::scaled_by_caller() { state_->is_scaled = true; }
 unscaled_gradients loss_scaler::unscale(optimizer& of, const float* max_norm) {
   state_->need_scaled("unscale");
   check_queue("unscale", of.gradients(), state_->on);
-  state_->check_numbers(of);  // before ranks vote
+  state_->check_numbers(of);  // before ranks agree
   return unscale(of.gradients(), of.unscaled_gradients(), max_norm);
 }
 
@@ -461,31 +461,31 @@ unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const tens
   state_->need_no_sums("unscale", unscaled);
   check_unscaling(gradients, unscaled);
   const std::uint32_t how =
-      kernels::judged_as_evidence | kernels::judged_to_apply | kernels::judged_unscaled | state_->together();
+      kernels::decide_scale | kernels::decide_apply | kernels::decide_unscaled | state_->together();
   const auto& inside = inspector_access::of(list.look);
   sycl::event done;
   if (state_->is_simple()) {
     inside.unscale_chunks(unscaled, state_->scale());
-    done = state_->add_up_and_judge(list, max_norm, how);
+    done = state_->add_up_and_decide(list, max_norm, how);
   } else {
     state_->inspect(list, state_->scale());
-    state_->judge(list, max_norm, how);
+    state_->decide(list, max_norm, how);
     done = convert(gradients, unscaled, state_->scale_factor(kernels::factor_kind::divide));
   }
-  state_->is_judged = true;
+  state_->is_decided = true;
   list.reached = stage::unscaled;
   list.unscaled_to = unscaled.prepared().id + 1;
   return unscaled_maker::make(unscaled, done, state_->gate(state_, list));
 }
 
-const step_verdict* loss_scaler::inspect(const tensor_list& gradients, const float* max_norm) {
+const step_decision* loss_scaler::inspect(const tensor_list& gradients, const float* max_norm) {
   state_->need_scaled("inspect");
   known_list& list = state_->known("inspect", gradients);
   state_->need_untouched("inspect", list);
   state_->need_no_sums("inspect", gradients);
-  state_->inspect_and_judge(list, max_norm, kernels::judged_as_evidence | kernels::judged_to_apply);
+  state_->inspect_and_decide(list, max_norm, kernels::decide_scale | kernels::decide_apply);
   list.reached = stage::stepped;
-  return list.verdicts();
+  return list.decisions();
 }
 
 sycl::event loss_scaler::step(optimizer& one, const float* max_norm) {
@@ -497,16 +497,16 @@ sycl::event loss_scaler::step(optimizer& one, const float* max_norm) {
   state_->need_own_shadow(one, list);
   const bool has_checked_numbers = state_->check_numbers(one);
   if (!state_->is_enabled() && max_norm == nullptr && list.reached == stage::fresh && !has_checked_numbers) {
-    state_->is_judged = true;  // there is nothing to look for
-    ++state_->unjudged;
+    state_->is_decided = true;  // there is nothing to look for
+    ++state_->uninspected;
     return state_->apply(one, list, state_->always.get());
   }
   if (list.reached == stage::fresh) {
-    state_->inspect_and_judge(list, max_norm, kernels::judged_as_evidence | kernels::judged_to_apply);
+    state_->inspect_and_decide(list, max_norm, kernels::decide_scale | kernels::decide_apply);
   } else if (has_checked_numbers) {
     state_->refuse_invalid(list);
   }
-  return state_->apply(one, list, list.verdicts());
+  return state_->apply(one, list, list.decisions());
 }
 
 sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_norm) {
@@ -523,7 +523,7 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
       throw invalid_argument("step: two of the optimizers have the same list of gradients; each may be given once");
   }
   const engine& on = state_->on;
-  const auto forget = [&] { on.queue().memset(&state_->memory.get()->joint_findings, 0, sizeof(std::uint32_t)); };
+  const auto forget = [&] { on.queue().memset(&state_->memory.get()->joint_flags, 0, sizeof(std::uint32_t)); };
   forget();
   for (optimizer* one : all) state_->check_numbers(*one);
   for (optimizer* one : all) {
@@ -531,37 +531,36 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
     const bool is_fresh = list.reached == stage::fresh;
     if (is_fresh) state_->inspect(list, state_->scale());
     on.kernels().submit(on.queue(), launch::report_jointly, 1, state_->seen(list), state_->options.scales, max_norm,
-                        is_fresh ? nullptr : list.verdicts(), state_->memory.get());
+                        is_fresh ? nullptr : list.decisions(), state_->memory.get());
   }
   for (optimizer* one : all) {
     known_list& list = state_->known("step", one->gradients());
     if (list.reached == stage::fresh) {
-      state_->judge(
-          list, max_norm,
-          kernels::judged_as_evidence | kernels::judged_to_apply | kernels::judged_jointly | state_->together());
+      state_->decide(list, max_norm,
+                     kernels::decide_scale | kernels::decide_apply | kernels::decide_jointly | state_->together());
     } else {
-      const kernels::ballot* votes = state_->vote(list, nullptr, true);
-      on.kernels().submit_items(on.queue(), launch::refuse_jointly, state_->options.scales, state_->memory.get(), votes,
-                                state_->drafts.get(), state_->options.scales, list.verdicts());
+      const kernels::rank_flags* ranks = state_->gather_ranks(list, nullptr, true);
+      on.kernels().submit_items(on.queue(), launch::skip_jointly, state_->options.scales, state_->memory.get(), ranks,
+                                state_->open_steps.get(), state_->options.scales, list.decisions());
     }
     list.reached = stage::stepped;
   }
   forget();
-  state_->is_judged = true;
+  state_->is_decided = true;
   sycl::event done;
   std::size_t next = 0;
   const auto list_of = [&](std::size_t index) -> known_list& { return state_->known("step", all[index]->gradients()); };
   try {
-    for (; next < all.size(); ++next) done = state_->apply(*all[next], list_of(next), list_of(next).verdicts());
+    for (; next < all.size(); ++next) done = state_->apply(*all[next], list_of(next), list_of(next).decisions());
   } catch (...) {
-    for (++next; next < all.size(); ++next) state_->withdraw(list_of(next), list_of(next).verdicts());
+    for (++next; next < all.size(); ++next) state_->withdraw(list_of(next), list_of(next).decisions());
     throw;
   }
   return done;
 }
 
 sycl::event loss_scaler::update() {
-  if (!state_->is_judged)
+  if (!state_->is_decided)
     throw misuse_error(
         "update: no gradients were looked at since the last update(); call step(), unscale() or inspect() first");
   return close(0.0f);
@@ -581,11 +580,11 @@ sycl::event loss_scaler::update(float new_scale) {
 
 sycl::event loss_scaler::close(float new_scale) {
   state_type& own = *state_;
-  const std::uint32_t unjudged = own.unjudged;
+  const std::uint32_t uninspected = own.uninspected;
   own.forget_stages();
   const sycl::event done = own.on.kernels().submit_items(
-      own.on.queue(), launch::update_scale, own.options.scales, own.memory.get(), own.states.get(), own.drafts.get(),
-      own.options.scales, unjudged, new_scale, own.ring.device_slots(), own.ring.capacity());
+      own.on.queue(), launch::update_scale, own.options.scales, own.memory.get(), own.states.get(),
+      own.open_steps.get(), own.options.scales, uninspected, new_scale, own.ring.device_slots(), own.ring.capacity());
   own.ring.publish(own.on);
   if (own.handler) report();
   return done;
@@ -604,11 +603,11 @@ sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_l
   state_->need_no_sums("accumulate", gradients, &sum);
   state_->is_window_open = true;
   state_->add_sum(sum);
-  list.is_drafted = true;
-  state_->inspect_and_judge(list, nullptr,
-                            kernels::judged_as_evidence | kernels::judged_as_batch | kernels::judged_together);
+  list.is_in_open_step = true;
+  state_->inspect_and_decide(list, nullptr,
+                             kernels::decide_scale | kernels::decide_micro_batch | kernels::decide_together);
   return convert(gradients, sum, state_->scale_factor(kernels::factor_kind::divide), true,
-                 {&list.verdicts()->apply, 1});
+                 {&list.decisions()->apply, 1});
 }
 
 sycl::event loss_scaler::step_accumulated(optimizer& one, const float* max_norm) {
@@ -617,18 +616,17 @@ sycl::event loss_scaler::step_accumulated(optimizer& one, const float* max_norm)
   state_->need_fresh("step_accumulated", list);
   state_->check_numbers(one);
   state_->inspect(list, nullptr);
-  state_->judge(
-      list, max_norm,
-      kernels::judged_to_apply | kernels::judged_unscaled | kernels::judged_as_mean | kernels::judged_together);
-  state_->is_judged = true;
+  state_->decide(list, max_norm,
+                 kernels::decide_apply | kernels::decide_unscaled | kernels::decide_mean | kernels::decide_together);
+  state_->is_decided = true;
   state_->is_window_open = false;
   std::erase_if(state_->sums, [&](const auto& sum) { return state_->shares_memory(one.gradients(), sum); });
-  return state_->apply(one, list, list.verdicts());
+  return state_->apply(one, list, list.decisions());
 }
 
 // --- Flags ---
 
-std::uint32_t* loss_scaler::device_user_findings() const { return &state_->memory.get()->user_findings; }
+std::uint32_t* loss_scaler::device_user_flags() const { return &state_->memory.get()->user_flags; }
 
 sycl::event loss_scaler::resume() {
   return state_->on.kernels().submit_items(state_->on.queue(), launch::resume_scaling, state_->options.scales,
@@ -704,7 +702,7 @@ void loss_scaler::set_policy(const scaling_policy& policy) {
 }
 
 scaler_snapshot loss_scaler::state() const {
-  if (state_->is_scaled || state_->is_judged)
+  if (state_->is_scaled || state_->is_decided)
     throw misuse_error("state: half a step cannot be saved; call update() first");
   if (state_->is_window_open)
     throw misuse_error(

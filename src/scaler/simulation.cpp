@@ -17,7 +17,7 @@ simulated_result advance(scaler_snapshot& scaler, const simulated_step& step) {
   scale_state& state = scaler.scales.at(0);
   simulated_result result;
   result.scale_before = state.scale;
-  const step_outcome shown = kernels::judge(rule, state, {step.findings, true, false, false});
+  const step_outcome shown = kernels::decide(rule, state, {step.flags, true, false, false});
   const kernels::decision said = kernels::advance(rule, state, shown, shown != step_outcome::applied, step.amax);
   kernels::count(state, said.outcome);
   kernels::asks_for_retry(rule, state, said.outcome);
@@ -42,12 +42,12 @@ std::vector<simulated_step> read_trace(std::string_view letters) {
 
 namespace {
 
-constexpr std::uint32_t overflow_findings = found_inf | found_nan;
+constexpr std::uint32_t overflow_flags = found_inf | found_nan;
 
 /// What a recorded step would have shown with another scale.
 simulated_step rescaled(const step_record& recorded, float scale, double limit) {
-  if ((recorded.findings & overflow_findings) != 0)
-    return {scale >= recorded.scale ? recorded.findings & overflow_findings : found_nothing, 0.0f};
+  if ((recorded.flags & overflow_flags) != 0)
+    return {scale >= recorded.scale ? recorded.flags & overflow_flags : found_nothing, 0.0f};
   const double amax = static_cast<double>(recorded.amax) / recorded.scale * scale;
   return {amax > limit ? found_inf : found_nothing, static_cast<float>(std::min(amax, limit))};
 }
@@ -55,8 +55,8 @@ simulated_step rescaled(const step_record& recorded, float scale, double limit) 
 /// The largest power of two with which a step stays within the limit, as far as one can know: of one that overflowed,
 /// that it is below the scale at which it did.
 double safe_scale(const step_record& recorded, double limit) {
-  if ((recorded.findings & found_inf) != 0) return std::exp2(std::ceil(std::log2(recorded.scale)) - 1);
-  if ((recorded.findings & found_nan) != 0 || recorded.amax == 0) return HUGE_VAL;  // says nothing about scales
+  if ((recorded.flags & found_inf) != 0) return std::exp2(std::ceil(std::log2(recorded.scale)) - 1);
+  if ((recorded.flags & found_nan) != 0 || recorded.amax == 0) return HUGE_VAL;  // says nothing about scales
   const double unscaled = static_cast<double>(recorded.amax) / recorded.scale;
   return std::exp2(std::floor(std::log2(limit / unscaled)));
 }

@@ -38,7 +38,7 @@ sycl::event spike_guard::check(const float* value, const loss_scaler& scaler) co
     throw invalid_argument(
         "spike_guard: the scaler belongs to another queue than the guard; make both with the same engine");
   return state_->on.kernels().submit(state_->on.queue(), launch::guard_value, 1, value, state_->how.threshold,
-                                     state_->how.window, state_->so_far.get(), scaler.device_user_findings());
+                                     state_->how.window, state_->so_far.get(), scaler.device_user_flags());
 }
 
 }  // namespace syclamp

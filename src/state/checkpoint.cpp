@@ -13,11 +13,11 @@
 
 #include <fmt/format.h>
 
+#include "scaler/snapshot_check.hpp"
 #include "state/codec/little_endian.hpp"
 #include "state/codec/state_codec.hpp"
 #include "state/optimizer_record.hpp"
 #include "state/optimizer_state.hpp"
-#include "scaler/snapshot_check.hpp"
 #include "support/checksum.hpp"
 #include "support/whole_file.hpp"
 #include "syclamp/error.hpp"

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "state/codec/state_codec.hpp"
 #include "scaler/snapshot_check.hpp"
+#include "state/codec/state_codec.hpp"
 #include "support/printable.hpp"
 #include "syclamp/error.hpp"
 

@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 
 #include "scaler/scale_numbers.hpp"
+#include "scaler/snapshot_check.hpp"
 #include "state/codec/little_endian.hpp"
 #include "state/codec/state_codec.hpp"
-#include "scaler/snapshot_check.hpp"
 #include "support/checksum.hpp"
 #include "support/json_reader.hpp"
 #include "support/whole_file.hpp"

@@ -68,7 +68,7 @@ class path_walk {
     left_.pop_front();
     folder_ = std::move(entry);
     place_ /= name;
-    judge(status);
+    check(status);
     return true;
   }
 
@@ -95,7 +95,7 @@ class path_walk {
     struct stat status{};
     if (!folder_.is_open() || ::fstat(folder_.number(), &status) != 0)
       throw error(fmt::format("cannot open {}: {}", path.string(), std::generic_category().message(errno)));
-    judge(status);
+    check(status);
   }
 
   bool replace_link(const descriptor& link, const struct stat& status) {
@@ -120,7 +120,7 @@ class path_walk {
     return ::fstat(folder_.number(), &status) == 0 && !others_may_write(status);
   }
 
-  void judge(const struct stat& status) const {
+  void check(const struct stat& status) const {
     if (trust_ != path_trust::folders) return;
     if (!is_ours(status) && !may_be_hidden_root(status))
       throw error(fmt::format("{} belongs to user {}, neither to you nor to root", place_.string(), status.st_uid));

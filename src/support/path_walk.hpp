@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens paths name by name. Each folder is judged as the one that is open, so nobody can exchange it afterwards.
+// Opens paths name by name. Each folder is checked as the one that is open, so nobody can exchange it afterwards.
 #pragma once
 
 #include <sys/stat.h>

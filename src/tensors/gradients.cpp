@@ -21,8 +21,8 @@ void check_limits(const unscaled_gradients& gradients, const float* limits, std:
   const step_gate* gate = unscaled_maker::gate(gradients);
   if (gate == nullptr) return;
   const engine& on = gradients.list().on();
-  on.kernels().submit(on.queue(), launch::check_limits, 1, limits, count, stride, gate->memory, gate->drafts,
-                      gate->scales, gate->verdicts);
+  on.kernels().submit(on.queue(), launch::check_limits, 1, limits, count, stride, gate->memory, gate->open_steps,
+                      gate->scales, gate->decisions);
 }
 
 }  // namespace
@@ -50,12 +50,12 @@ unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, con
   check_given("accumulate", "scale", scale);
   check_pair("accumulate", in, sum);
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
-  const condition only{unless_bad != nullptr ? &unless_bad->findings : nullptr, found_nothing};
+  const condition only{unless_bad != nullptr ? &unless_bad->flags : nullptr, found_nothing};
   return unscaled_maker::make(sum, convert(in, sum, {.values = scale, .kind = factor_kind::divide}, true, only));
 }
 
 sycl::event clear(const tensor_list& list, const inspection* only_if_bad) {
-  return clear_unless(list, only_if_bad != nullptr ? &only_if_bad->findings : nullptr, 0, found_nothing);
+  return clear_unless(list, only_if_bad != nullptr ? &only_if_bad->flags : nullptr, 0, found_nothing);
 }
 
 sycl::event clip_coefficient(const engine& on, const inspection* seen, const float* max_norm, clip_result* result,

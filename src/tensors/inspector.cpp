@@ -29,7 +29,7 @@ unscaled_gradients inspector::unscale(const tensor_list& out, const float* scale
   return unscaled_maker::make(out, state_->add_up(scale));
 }
 
-void inspector::report_to(std::uint32_t* findings) const { state_->sticky = findings; }
+void inspector::report_to(std::uint32_t* statistics) const { state_->sticky = statistics; }
 
 const tensor_list& inspector::list() const { return state_->list; }
 const inspection* inspector::device_result() const { return state_->result.get(); }
@@ -60,9 +60,9 @@ exponent_histogram inspector::histogram() const {
   return state_->read(device_histogram(), 1).front();
 }
 
-sycl::event reset_findings(const engine& on, std::uint32_t* findings) {
-  check_given("reset_findings", "findings", findings);
-  return on.queue().memset(findings, 0, sizeof *findings);
+sycl::event reset_flags(const engine& on, std::uint32_t* statistics) {
+  check_given("reset_flags", "statistics", statistics);
+  return on.queue().memset(statistics, 0, sizeof *statistics);
 }
 
 inspection inspect(const engine& on, array_view array) {

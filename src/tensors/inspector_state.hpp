@@ -49,7 +49,7 @@ struct inspector::state {
   /// \param least_groups  results are there for so many groups, if it has tensors for them or not
   state(tensor_list of, detail level, std::uint32_t least_groups = 0)
       : list(std::move(of)),
-        findings(allocate_on_device<kernels::chunk_findings>(
+        statistics(allocate_on_device<kernels::chunk_statistics>(
             list.on().queue(), list.prepared().chunks + (level == detail::list ? 0 : list.size()))),
         result(allocate_on_device<inspection>(list.on().queue(), 1)) {
     if (level != detail::list) details.emplace(list, level, least_groups);
@@ -67,7 +67,7 @@ struct inspector::state {
     const auto& table = list.prepared();
     if (const auto groups = list.on().kernels().groups_for(launch::inspect_chunks, table.chunks); groups != 0)
       list.on().kernels().submit(list.on().queue(), launch::inspect_chunks, groups, table.addresses, table.starts,
-                                 table.kinds, table.tensors, findings.get());
+                                 table.kinds, table.tensors, statistics.get());
   }
 
   /// The same, unscaling on the way. The lists have been checked.
@@ -75,13 +75,13 @@ struct inspector::state {
     const auto &table = list.prepared(), &to = out.prepared();
     if (const auto groups = list.on().kernels().groups_for(launch::unscale_chunks, table.chunks); groups != 0)
       list.on().kernels().submit(list.on().queue(), launch::unscale_chunks, groups, table.addresses, table.starts,
-                                 table.kinds, table.tensors, findings.get(), to.addresses, scale);
+                                 table.kinds, table.tensors, statistics.get(), to.addresses, scale);
   }
 
   /// The second kernel: one result.
   sycl::event add_up(const float* scale) const {
     const auto& table = list.prepared();
-    return list.on().kernels().submit(list.on().queue(), launch::inspect_total, 1, findings.get(), table.starts,
+    return list.on().kernels().submit(list.on().queue(), launch::inspect_total, 1, statistics.get(), table.starts,
                                       table.tensors, scale, result.get(), sticky);
   }
 
@@ -93,10 +93,10 @@ struct inspector::state {
     if (details->histogram) count_exponents();
     if (const auto groups = library.groups_for(launch::inspect_pieces, table.chunks); groups != 0)
       library.submit(queue, launch::inspect_pieces, groups, table.addresses, table.starts, table.kinds, table.tensors,
-                     findings.get());
+                     statistics.get());
     if (const auto groups = library.groups_for(launch::inspect_tensors, table.tensors); groups != 0)
-      library.submit(queue, launch::inspect_tensors, groups, findings.get(), table.addresses, table.starts, table.kinds,
-                     table.tensors, scale, stride, details->of_tensors.get());
+      library.submit(queue, launch::inspect_tensors, groups, statistics.get(), table.addresses, table.starts,
+                     table.kinds, table.tensors, scale, stride, details->of_tensors.get());
     const auto groups = library.groups_for(launch::inspect_groups, details->groups + std::uint64_t{1});
     return library.submit(queue, launch::inspect_groups, groups, details->of_tensors.get(), table.tensors,
                           details->members.get(), details->group_starts.get(), details->groups, scale, stride,
@@ -127,7 +127,7 @@ struct inspector::state {
   }
 
   tensor_list list;
-  device_array<kernels::chunk_findings> findings;
+  device_array<kernels::chunk_statistics> statistics;
   device_array<inspection> result;
   std::optional<tensor_details> details;
   std::uint32_t* sticky = nullptr;

@@ -11,12 +11,12 @@
 
 namespace syclamp {
 
-/// Device pointers with which a clip operation refuses a step after the scaler's verdict.
+/// Device pointers with which a clip operation refuses a step after the scaler's decision.
 struct step_gate {
   kernels::scaler_memory* memory = nullptr;
-  kernels::step_draft* drafts = nullptr;
+  kernels::open_step* open_steps = nullptr;
   std::uint32_t scales = 0;
-  step_verdict* verdicts = nullptr;
+  step_decision* decisions = nullptr;
 };
 
 /// For operations that have unscaled gradients, and for nobody else.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// self_test: computes what tells compilers and devices apart. One work-item; the host judges the answers.
+// self_test: computes what tells compilers and devices apart. One work-item; the host checks the answers.
 #pragma once
 
 #include "sycl_kernels/base/format.hpp"

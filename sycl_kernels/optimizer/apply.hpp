@@ -3,8 +3,8 @@
 //
 //   <rule>_step   many work-groups   gradients, weights, moments → weights, copy of the weights, moments
 //
-// Everything between the loads and the stores happens in registers: unscale and clip by the verdict, the rule, rounding
-// to the type of the copy. If the verdict is to skip, nothing is written. Gradients never are.
+// Everything between the loads and the stores happens in registers: unscale and clip by the decision, the rule,
+// rounding to the type of the copy. If the decision is to skip, nothing is written. Gradients never are.
 //
 // The number of the step and the learning rate are the device's own. Every work-group reads the number while it works;
 // the last one to be done, which it knows by a ticket, counts the step.
@@ -17,23 +17,23 @@
 
 namespace syclamp::kernels {
 
-/// The verdict on a group: its own, or the same for all if `stride` is 0. Gradients to be climbed are turned round.
-inline step_verdict verdict_on(const step_verdict* verdicts, std::uint32_t stride, std::uint32_t group,
-                               const hyper_parameters& hyper) {
-  step_verdict verdict = verdicts[std::uint64_t{group} * stride];
-  if (hyper.maximize != 0) verdict.clip = -verdict.clip;
-  return verdict;
+/// The decision on a group: its own, or the same for all if `stride` is 0. Gradients to be climbed are turned round.
+inline step_decision decision_on(const step_decision* decisions, std::uint32_t stride, std::uint32_t group,
+                                 const hyper_parameters& hyper) {
+  step_decision decision = decisions[std::uint64_t{group} * stride];
+  if (hyper.maximize != 0) decision.clip = -decision.clip;
+  return decision;
 }
 
 /// Counts the step for the groups that have taken it, when all work-groups are done. Called by all work-items.
 template <unsigned GroupSize>
 [[gnu::always_inline]] inline void count_step(const work_item& item, optimizer_memory* memory, parameter_group* groups,
-                                              const step_verdict* verdicts, std::uint32_t stride) {
+                                              const step_decision* decisions, std::uint32_t stride) {
   if constexpr (GroupSize > 1) item.barrier();
   if (item.id == 0 && take_ticket(&memory->tickets) + 1 == item.groups) {
     memory->tickets = 0;
     for (std::uint32_t i = 0; i < memory->groups; ++i)
-      groups[i].applied += verdicts[std::uint64_t{i} * stride].apply != 0 ? 1 : 0;
+      groups[i].applied += decisions[std::uint64_t{i} * stride].apply != 0 ? 1 : 0;
   }
 }
 
@@ -57,22 +57,22 @@ struct apply_list {
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          const parameter_slot* slots, parameter_group* groups, optimizer_memory* memory,
-                                         const step_verdict* verdicts, std::uint32_t stride,
+                                         const step_decision* decisions, std::uint32_t stride,
                                          const tensor_norms* norms) {
     const tensor_table table{addresses, starts, kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const parameter_group& group = groups[piece.group()];
-      const step_verdict verdict = verdict_on(verdicts, stride, piece.group(), group.hyper);
-      if (verdict.apply == 0) {
+      const step_decision decision = decision_on(decisions, stride, piece.group(), group.hyper);
+      if (decision.apply == 0) {
         // Not a bit changes.
       } else if constexpr (requires { Rule(group_step(group), norms[0]); }) {
-        apply_piece(item, piece, slots[piece.tensor()], group, *memory, verdict,
+        apply_piece(item, piece, slots[piece.tensor()], group, *memory, decision,
                     Rule(group_step(group), norms[piece.tensor()]));
       } else {
-        apply_piece(item, piece, slots[piece.tensor()], group, *memory, verdict, Rule(group_step(group)));
+        apply_piece(item, piece, slots[piece.tensor()], group, *memory, decision, Rule(group_step(group)));
       }
     });
-    count_step<GroupSize>(item, memory, groups, verdicts, stride);
+    count_step<GroupSize>(item, memory, groups, decisions, stride);
   }
 
  private:
@@ -87,21 +87,21 @@ struct apply_list {
 
   [[gnu::always_inline]] static void apply_piece(const work_item& item, const segment& piece,
                                                  const parameter_slot& slot, const parameter_group& group,
-                                                 const optimizer_memory& memory, const step_verdict& verdict,
+                                                 const optimizer_memory& memory, const step_decision& decision,
                                                  const Rule& rule) {
     const any_gradient gradient{piece.address(), piece.type()};
     const tensor_noise noise{memory.stochastic != 0, random_stream(memory.seed, group.applied, piece.tensor())};
     const bool aligned = is_aligned<Rule::states, Lanes>(gradient, slot);
     const auto each = [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
-      return [=, &rule, &verdict](auto place) __attribute__((always_inline)) {
+      return [=, &rule, &decision](auto place) __attribute__((always_inline)) {
         constexpr unsigned lanes = decltype(place)::lanes;
         pack<float, lanes> state[Rule::states + 1], g = 0;
         pack<float, lanes> w = weights.template load<lanes>(place);
         states.template load<lanes>(place, state);
         if constexpr (reads_gradients()) {
-          g = verdict.gradient(from.template load<lanes>(place));
+          g = decision.gradient(from.template load<lanes>(place));
         } else {
-          static_cast<void>(verdict);  // clang would warn that it is captured for nothing
+          static_cast<void>(decision);  // clang would warn that it is captured for nothing
         }
         rule(g, w, state);
         const auto bits = random.template at<lanes>(place);

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "sycl_kernels/optimizer/apply.hpp"
-#include "sycl_kernels/tensors/findings.hpp"
+#include "sycl_kernels/tensors/statistics.hpp"
 
 namespace syclamp::kernels {
 
@@ -68,15 +68,15 @@ struct prepare_list {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          const parameter_slot* slots, const parameter_group* groups,
-                                         const optimizer_memory* memory, const step_verdict* verdicts,
+                                         const optimizer_memory* memory, const step_decision* decisions,
                                          std::uint32_t stride, piece_norms* pieces) {
     const tensor_table table{addresses, starts, kinds, tensors};
     for (piece_walk piece(table, chunks_of_group(item, table)); piece.exists(); piece.next()) {
       const parameter_group& group = groups[piece.group()];
-      const step_verdict verdict = verdict_on(verdicts, stride, piece.group(), group.hyper);
+      const step_decision decision = decision_on(decisions, stride, piece.group(), group.hyper);
       local.norms[item.id] = {0.0f, 0.0f};
-      if (verdict.apply != 0)
-        local.norms[item.id] = prepare_piece(item, piece, slots[piece.tensor()], group, *memory, verdict);
+      if (decision.apply != 0)
+        local.norms[item.id] = prepare_piece(item, piece, slots[piece.tensor()], group, *memory, decision);
       const piece_norms all = reduce_over_group<GroupSize>(item, local.norms);
       if (item.id == 0) pieces[std::uint64_t{piece.chunk()} + piece.tensor()] = all;
     }
@@ -87,21 +87,22 @@ struct prepare_list {
 
   [[gnu::always_inline]] static piece_norms prepare_piece(const work_item& item, const segment& piece,
                                                           const parameter_slot& slot, const parameter_group& group,
-                                                          const optimizer_memory& memory, const step_verdict& verdict) {
+                                                          const optimizer_memory& memory,
+                                                          const step_decision& decision) {
     const Part part{group_step(group)};
     const any_gradient gradient{piece.address(), piece.type()};
     const tensor_noise noise{memory.stochastic != 0, random_stream(memory.seed, group.applied, piece.tensor())};
     const bool aligned = is_aligned<Part::states, Lanes>(gradient, slot);
     square_sums<Lanes, GroupSize> sums;
     const auto each = [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
-      return [=, &part, &verdict](auto place, auto add) __attribute__((always_inline)) {
+      return [=, &part, &decision](auto place, auto add) __attribute__((always_inline)) {
         constexpr unsigned lanes = decltype(place)::lanes;
         pack<float, lanes> state[Part::states + 1], w = 0;
         if constexpr (Part::states > 0) {
           w = weights.template load<lanes>(place);
           states.template load<lanes>(place, state);
         }
-        const auto update = part(verdict.gradient(from.template load<lanes>(place)), w, state);
+        const auto update = part(decision.gradient(from.template load<lanes>(place)), w, state);
         add(w, update);
         if constexpr (Part::states > 0) states.template store<lanes>(place, state, random.template at<lanes>(place));
       };
@@ -164,7 +165,7 @@ struct finish_norms {
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
-                                         const parameter_group* groups, const step_verdict* verdicts,
+                                         const parameter_group* groups, const step_decision* decisions,
                                          std::uint32_t stride, const piece_norms* pieces, tensor_norms* norms) {
     for (std::uint64_t tensor = item.group; tensor < tensors; tensor += item.groups) {
       const std::uint64_t begin = starts[tensor], end = starts[tensor + 1] - tensor_kind::padding(kinds[tensor]);
@@ -177,7 +178,7 @@ struct finish_norms {
       }
       const sums all = reduce_over_group<GroupSize>(item, local.all, mine);
       const std::uint32_t group = tensor_kind::group(kinds[tensor]);
-      if (item.id == 0 && exists && verdicts[std::uint64_t{group} * stride].apply != 0)
+      if (item.id == 0 && exists && decisions[std::uint64_t{group} * stride].apply != 0)
         Rule::finish(group_step(groups[group]), piece_norms{all.weights.value(), all.updates.value()}, norms[tensor]);
     }
   }

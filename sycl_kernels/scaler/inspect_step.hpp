@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// inspect_step: what inspect_chunks and inspect_and_judge do, in one kernel.
+// inspect_step: what inspect_chunks and inspect_and_decide do, in one kernel.
 //
-//   inspect_step   many work-groups   tensors → chunk_findings[], and from them inspection, verdict, draft
+//   inspect_step   many work-groups   tensors → chunk_statistics[], and from them inspection, decision, current
 //
 // The last work-group to be done, which it knows by a ticket, adds up what all have found, in the same order as ever,
-// and judges it. One kernel less is a third less for the host to submit.
+// and decides it. One kernel less is a third less for the host to submit.
 #pragma once
 
 #include "sycl_kernels/scaler/scaler.hpp"
@@ -15,29 +15,29 @@ namespace syclamp::kernels {
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct inspect_step {
   using walk = chunk_walk<PackBytes, MostLanes, GroupSize>;
-  using judging = inspect_and_judge<PackBytes, MostLanes, GroupSize>;
+  using decision = inspect_and_decide<PackBytes, MostLanes, GroupSize>;
 
   struct shared {
     union {
       typename walk::shared chunks;
-      typename judging::shared all;
+      typename decision::shared all;
     };
     std::uint32_t is_last;
   };
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
-                                         chunk_findings* findings, inspection* result, scaler_memory* memory,
-                                         scale_state* states, step_draft* drafts, const float* max_norm,
-                                         std::uint32_t how, std::uint32_t list, step_verdict* verdicts) {
-    walk::run(item, local.chunks, {addresses, starts, kinds, tensors}, findings, only_looking{});
+                                         chunk_statistics* statistics, inspection* result, scaler_memory* memory,
+                                         scale_state* states, open_step* open_steps, const float* max_norm,
+                                         std::uint32_t how, std::uint32_t list, step_decision* decisions) {
+    walk::run(item, local.chunks, {addresses, starts, kinds, tensors}, statistics, only_looking{});
     // The first work-item has written what its group has found: its ticket releases that, and acquires the others'.
     if (item.id == 0) local.is_last = take_ticket(&memory->tickets) + 1 == item.groups ? 1 : 0;
     if constexpr (GroupSize > 1) item.barrier();
     if (local.is_last != 0) {
       if (item.id == 0) memory->tickets = 0;
-      judging::run(item, local.all, findings, starts, tensors, result, memory, states, drafts, max_norm, how, list,
-                   verdicts);
+      decision::run(item, local.all, statistics, starts, tensors, result, memory, states, open_steps, max_norm, how,
+                    list, decisions);
     }
   }
 };

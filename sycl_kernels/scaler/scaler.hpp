@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scaler: judges a step, and moves the scale when it is over.
+// The scaler: decides a step, and moves the scale when it is over.
 //
-//   inspect_and_judge   one work-group        chunk_findings[] → inspection, verdict, draft
-//   judge_gradients     one work-item         inspection[] → verdict[], draft[]     where the two cannot be one kernel
-//   report_jointly      one work-item         inspection[] → joint findings         of optimizers that step together
-//   refuse_jointly      a work-item a scale   joint findings → verdict[]            of those that were judged before
-//   fill_ballots        a work-item a scale   inspection[] → ballot[]               for a consensus over ranks
-//   update_scale        a work-item a scale   draft[], state[] → state[], ledger
-//   resume_scaling      a work-item a scale   state[] → state[], no longer stopped
-//   guard_value         one work-item         a value far above its mean → user findings
-//   check_limits        one work-item         limits of clipping by hand → verdict[]
+//   inspect_and_decide   one work-group        chunk_statistics[] → inspection, decision, current
+//   decide_gradients     one work-item         inspection[] → decision[], current[]     where the two cannot be one
+//   kernel report_jointly      one work-item         inspection[] → joint flags         of optimizers that step
+//   together skip_jointly      a work-item a scale   joint flags → decision[]            of those that were decided
+//   before fill_rank_flags        a work-item a scale   inspection[] → rank_flags[]               for a consensus over
+//   ranks update_scale        a work-item a scale   current[], state[] → state[], ledger resume_scaling      a
+//   work-item a scale   state[] → state[], no longer stopped guard_value         one work-item         a value far
+//   above its mean → user flags check_limits        one work-item         limits of clipping by hand → decision[]
 //
 // The kernels of a queue run one after the other, so what one of them leaves the next one may change without atomics.
 #pragma once
@@ -28,33 +27,33 @@ inline bool has_invalid_numbers(const scaler_memory& memory, const float* max_no
 }
 
 /// What was seen of the gradients of one scale, by this rank or by all.
-inline evidence evidence_of(const inspection& seen, const ballot* votes, const scaler_memory& memory) {
-  const std::uint32_t by_user = memory.user_findings != 0 ? found_by_user : 0u;
-  if (votes == nullptr) return {seen.findings | by_user, seen.elements != 0, false, false};
+inline step_flags step_flags_of(const inspection& seen, const rank_flags* ranks, const scaler_memory& memory) {
+  const std::uint32_t by_user = memory.user_flags != 0 ? found_by_user : 0u;
+  if (ranks == nullptr) return {seen.flags | by_user, seen.elements != 0, false, false};
   const auto is_set = [](float sum, std::uint32_t bit) { return sum == 0.0f ? 0u : bit; };  // a NaN is not 0, either
-  return {is_set(votes->inf, found_inf) | is_set(votes->nan, found_nan) | is_set(votes->by_user, found_by_user),
-          votes->has_elements != 0.0f, false, false};
+  return {is_set(ranks->inf, found_inf) | is_set(ranks->nan, found_nan) | is_set(ranks->by_user, found_by_user),
+          ranks->has_elements != 0.0f, false, false};
 }
 
 /// Enters the sum of squares of this rank.
-inline void enter_squares(ballot& vote, const inspection& seen) {
+inline void enter_squares(rank_flags& own, const inspection& seen) {
   const float sum = seen.sum_of_squares;
   const bool is_plain = seen.squares_exponent == 0;
   if (seen.squares_exponent > 0 || (is_plain && sum >= large_sum && is_finite(sum))) {
-    vote.large_squares = is_plain ? one_unit_down(sum) : sum;
+    own.large_squares = is_plain ? one_unit_down(sum) : sum;
   } else if (seen.squares_exponent < 0 || (is_plain && sum < small_sum)) {
-    vote.small_squares = is_plain ? one_unit_up(sum) : sum;
+    own.small_squares = is_plain ? one_unit_up(sum) : sum;
   } else {
-    vote.squares = sum;
+    own.squares = sum;
   }
 }
 
-inline float norm_of(const inspection& seen, const ballot* votes) {
+inline float norm_of(const inspection& seen, const rank_flags* ranks) {
   inspection all = seen;
-  if (votes != nullptr) {
-    wide_sum squares{{votes->squares, 0}, 0};
-    squares.add({{votes->large_squares, 0}, sum_unit});
-    squares.add({{votes->small_squares, 0}, -sum_unit});
+  if (ranks != nullptr) {
+    wide_sum squares{{ranks->squares, 0}, 0};
+    squares.add({{ranks->large_squares, 0}, sum_unit});
+    squares.add({{ranks->small_squares, 0}, -sum_unit});
     squares = squares.folded();
     all.sum_of_squares = squares.part.sum;
     all.squares_exponent = squares.exponent;
@@ -63,21 +62,21 @@ inline float norm_of(const inspection& seen, const ballot* votes) {
 }
 
 /// The norm over all scales. Of one it is that one's, to the last bit.
-inline float norm_of_all(const inspection* seen, const ballot* votes, std::uint32_t scales) {
-  float norm = norm_of(seen[0], votes);
+inline float norm_of_all(const inspection* seen, const rank_flags* ranks, std::uint32_t scales) {
+  float norm = norm_of(seen[0], ranks);
   for (std::uint32_t i = 1; i < scales; ++i)
-    norm = joint_norm(norm, norm_of(seen[i], votes != nullptr ? &votes[i] : nullptr));
+    norm = joint_norm(norm, norm_of(seen[i], ranks != nullptr ? &ranks[i] : nullptr));
   return norm;
 }
 
-/// Adds what was seen to the draft of the step's record.
-inline void enter(step_record& record, const inspection& seen, std::uint32_t findings, std::uint32_t list) {
+/// Adds what was seen to the current of the step's record.
+inline void enter(step_record& record, const inspection& seen, std::uint32_t flags, std::uint32_t list) {
   if (record.first_bad_tensor == no_element && seen.first_bad_tensor != no_element) {
     record.first_bad_tensor = seen.first_bad_tensor;
     record.first_bad = seen.first_bad;
     record.first_bad_list = list;
   }
-  record.findings |= findings;
+  record.flags |= flags;
   record.elements += seen.elements;
   record.infs += seen.infs;
   record.nans += seen.nans;
@@ -87,70 +86,70 @@ inline void enter(step_record& record, const inspection& seen, std::uint32_t fin
   if (bits(seen.amax) > bits(record.amax)) record.amax = seen.amax;
 }
 
-/// Judges the gradients of one list, of which `seen` tells: one inspection for each scale.
-inline void judge_list(const inspection* seen, const ballot* votes, scaler_memory* memory, scale_state* states,
-                       step_draft* drafts, std::uint32_t scales, const float* max_norm, std::uint32_t how,
-                       std::uint32_t list, step_verdict* verdicts) {
+/// Decides the gradients of one list, of which `seen` tells: one inspection for each scale.
+inline void decide_list(const inspection* seen, const rank_flags* ranks, scaler_memory* memory, scale_state* states,
+                        open_step* open_steps, std::uint32_t scales, const float* max_norm, std::uint32_t how,
+                        std::uint32_t list, step_decision* decisions) {
   const scaling_rule& rule = memory->rule;
-  const bool is_step = (how & judged_to_apply) != 0, is_enabled = rule.mode != scaling_mode::disabled;
+  const bool is_step = (how & decide_apply) != 0, is_enabled = rule.mode != scaling_mode::disabled;
   const std::uint32_t batches = memory->micro_batches;
-  const float share = (how & judged_as_mean) != 0 && batches != 0 ? 1.0f / static_cast<float>(batches) : 1.0f;
-  const float norm = norm_of_all(seen, votes, scales) * share;
-  const bool is_invalid = votes != nullptr ? votes[0].invalid != 0.0f : has_invalid_numbers(*memory, max_norm);
+  const float share = (how & decide_mean) != 0 && batches != 0 ? 1.0f / static_cast<float>(batches) : 1.0f;
+  const float norm = norm_of_all(seen, ranks, scales) * share;
+  const bool is_invalid = ranks != nullptr ? ranks[0].invalid != 0.0f : has_invalid_numbers(*memory, max_norm);
   const float clip = max_norm != nullptr && !is_invalid ? clip_factor(norm, *max_norm) : 1.0f;
   if (is_invalid) memory->invalid_numbers = 1;
 
-  bool all_finite = true, any_elements = false, is_refused = (how & judged_as_mean) != 0 && batches == 0;
+  bool all_finite = true, any_elements = false, is_skipped = (how & decide_mean) != 0 && batches == 0;
   for (std::uint32_t i = 0; i < scales; ++i) {
-    const evidence shown = evidence_of(seen[i], votes != nullptr ? &votes[i] : nullptr, *memory);
-    all_finite = all_finite && shown.findings == 0;
+    const step_flags shown = step_flags_of(seen[i], ranks != nullptr ? &ranks[i] : nullptr, *memory);
+    all_finite = all_finite && shown.flags == 0;
     any_elements = any_elements || shown.has_elements;
-    is_refused = is_refused || (votes != nullptr && is_enabled && votes[i].refused != 0.0f);
+    is_skipped = is_skipped || (ranks != nullptr && is_enabled && ranks[i].skipped != 0.0f);
   }
-  if ((how & judged_jointly) != 0 && is_enabled && memory->joint_findings != 0) is_refused = true;
+  if ((how & decide_jointly) != 0 && is_enabled && memory->joint_flags != 0) is_skipped = true;
   const bool norm_overflows = max_norm != nullptr && all_finite && !is_finite(norm);
   const bool spikes = is_step && rule.spike_threshold > 0.0f && all_finite && is_finite(norm) &&
                       is_spike(norm, rule.spike_threshold, rule.spike_window, states[0].norm_mean,
                                states[0].norm_variance, states[0].norms);
 
-  bool all_good = !is_refused;
+  bool all_good = !is_skipped;
   for (std::uint32_t i = 0; i < scales; ++i) {
-    evidence shown = evidence_of(seen[i], votes != nullptr ? &votes[i] : nullptr, *memory);
-    shown.findings |= spikes ? found_by_user : 0u;
+    step_flags shown = step_flags_of(seen[i], ranks != nullptr ? &ranks[i] : nullptr, *memory);
+    shown.flags |= spikes ? found_by_user : 0u;
     shown.norm_overflows = norm_overflows;
     shown.invalid_numbers = is_invalid;
-    const step_outcome outcome = judge(rule, states[i], shown);
-    verdicts[i].apply = outcome == step_outcome::applied && !is_refused ? 1u : 0u;
+    const step_outcome outcome = decide(rule, states[i], shown);
+    decisions[i].apply = outcome == step_outcome::applied && !is_skipped ? 1u : 0u;
     all_good = all_good && (outcome == step_outcome::applied || outcome == step_outcome::nothing);
-    if ((how & judged_as_evidence) != 0) {
-      enter(drafts[i].record, seen[i], shown.findings, list);
+    if ((how & decide_scale) != 0) {
+      enter(open_steps[i].record, seen[i], shown.flags, list);
       // A rank without gradients goes with the others.
-      if (shown.has_elements && drafts[i].record.elements == 0) drafts[i].record.elements = 1;
+      if (shown.has_elements && open_steps[i].record.elements == 0) open_steps[i].record.elements = 1;
     } else {
-      drafts[i].record.findings |= shown.findings;
+      open_steps[i].record.flags |= shown.flags;
     }
-    if (norm_overflows) drafts[i].norm_overflows = 1;
+    if (norm_overflows) open_steps[i].norm_overflows = 1;
   }
-  const bool is_batch = (how & judged_as_batch) != 0, is_good_batch = is_batch && all_good && any_elements;
+  const bool is_batch = (how & decide_micro_batch) != 0, is_good_batch = is_batch && all_good && any_elements;
 
   for (std::uint32_t i = 0; i < scales; ++i) {
-    if ((how & judged_together) != 0 && !all_good) verdicts[i].apply = 0;
-    if (is_batch) verdicts[i].apply = is_good_batch ? 1u : 0u;
+    if ((how & decide_together) != 0 && !all_good) decisions[i].apply = 0;
+    if (is_batch) decisions[i].apply = is_good_batch ? 1u : 0u;
     factor_pair unscale(states[i].scale, factor_kind::divide);
-    if ((how & judged_unscaled) != 0) unscale = factor_pair(1.0f, factor_kind::one);
-    verdicts[i].unscale_first = unscale.first;
-    verdicts[i].unscale_second = unscale.second * share;
-    verdicts[i].clip = clip;
+    if ((how & decide_unscaled) != 0) unscale = factor_pair(1.0f, factor_kind::one);
+    decisions[i].unscale_first = unscale.first;
+    decisions[i].unscale_second = unscale.second * share;
+    decisions[i].clip = clip;
     if (is_step) {
-      step_record& record = drafts[i].record;
+      step_record& record = open_steps[i].record;
       record.norm = record.lists == 0 ? norm : joint_norm(record.norm, norm);
       if (clip < record.clip) record.clip = clip;
       ++record.lists;
-      record.refused += 1 - verdicts[i].apply;
+      record.refused += 1 - decisions[i].apply;
     }
   }
   if (is_good_batch) ++memory->micro_batches;
-  if ((how & judged_as_mean) != 0) memory->micro_batches = 0;
+  if ((how & decide_mean) != 0) memory->micro_batches = 0;
 }
 
 /// Stores a number for the host to see, in halves: not every device has 64-bit atomics. The lower half comes first.
@@ -178,30 +177,30 @@ inline void publish(ledger_slot* slot, std::uint64_t number, const step_record& 
 
 /// What is written into the ledger: the movement of the scale goes by what was seen (`shown`), the outcome by what was
 /// done.
-inline step_outcome outcome_of(step_outcome shown, const step_record& draft) {
-  const bool was_applied = draft.lists != 0 && draft.refused == 0;
+inline step_outcome outcome_of(step_outcome shown, const step_record& current) {
+  const bool was_applied = current.lists != 0 && current.refused == 0;
   if (shown == step_outcome::invalid_number) return shown;
   if (shown == step_outcome::applied)
-    return draft.lists == 0 ? step_outcome::accumulated
-           : was_applied    ? step_outcome::applied
-                            : step_outcome::with_others;
+    return current.lists == 0 ? step_outcome::accumulated
+           : was_applied      ? step_outcome::applied
+                              : step_outcome::with_others;
   // The mean over the good micro-batches of a window, one of which was bad, has been applied.
   return was_applied ? step_outcome::applied : shown;
 }
 
 /// Closes the step for one scale.
-inline void close_step(scaler_memory* memory, scale_state& state, step_draft& draft, std::uint32_t index,
-                       std::uint32_t scales, std::uint32_t unjudged, float forced, ledger_slot* ledger,
+inline void close_step(scaler_memory* memory, scale_state& state, open_step& current, std::uint32_t index,
+                       std::uint32_t scales, std::uint32_t uninspected, float forced, ledger_slot* ledger,
                        std::uint32_t capacity) {
   const scaling_rule& rule = memory->rule;
-  step_record& record = draft.record;  // where it lies: a copy would be an array in local memory on a GPU
-  const std::uint32_t failure = draft.has_failed != 0 ? found_by_user : 0u;
-  const evidence shown{record.findings | failure, record.elements != 0, draft.norm_overflows != 0,
-                       memory->invalid_numbers != 0};
+  step_record& record = current.record;  // where it lies: a copy would be an array in local memory on a GPU
+  const std::uint32_t failure = current.has_failed != 0 ? found_by_user : 0u;
+  const step_flags shown{record.flags | failure, record.elements != 0, current.norm_overflows != 0,
+                         memory->invalid_numbers != 0};
   record.scale = state.scale;
-  record.lists += unjudged;
-  const step_outcome outcome = judge(rule, state, shown);
-  const bool is_failure = draft.has_failed != 0 && outcome == step_outcome::applied;  // scaling is disabled
+  record.lists += uninspected;
+  const step_outcome outcome = decide(rule, state, shown);
+  const bool is_failure = current.has_failed != 0 && outcome == step_outcome::applied;  // scaling is disabled
   const step_outcome done = is_failure ? step_outcome::by_user : outcome_of(outcome, record);
   const bool is_skipped =
       done != step_outcome::applied && done != step_outcome::accumulated && done != step_outcome::nothing;
@@ -220,33 +219,33 @@ inline void close_step(scaler_memory* memory, scale_state& state, step_draft& dr
   record.limit = rule.limit;
   const std::uint64_t before = (state.attempted - 1) * scales + index;
   publish(&ledger[before % capacity], before + 1, record);
-  draft = step_draft{};
+  current = open_step{};
 }
 
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct inspect_and_judge {
+struct inspect_and_decide {
   using total = inspect_total<PackBytes, MostLanes, GroupSize>;
   using shared = typename total::shared;
 
-  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_findings* findings,
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_statistics* statistics,
                                          const std::uint64_t* starts, std::uint32_t tensors, inspection* result,
-                                         scaler_memory* memory, scale_state* states, step_draft* drafts,
+                                         scaler_memory* memory, scale_state* states, open_step* open_steps,
                                          const float* max_norm, std::uint32_t how, std::uint32_t list,
-                                         step_verdict* verdicts) {
-    total::run(item, local, findings, starts, tensors, &states->scale, result, nullptr);
-    if (item.id == 0) judge_list(result, nullptr, memory, states, drafts, 1, max_norm, how, list, verdicts);
+                                         step_decision* decisions) {
+    total::run(item, local, statistics, starts, tensors, &states->scale, result, nullptr);
+    if (item.id == 0) decide_list(result, nullptr, memory, states, open_steps, 1, max_norm, how, list, decisions);
   }
 };
 
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct judge_gradients {
+struct decide_gradients {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, const ballot* votes,
-                                         scaler_memory* memory, scale_state* states, step_draft* drafts,
-                                         std::uint32_t scales, const float* max_norm, std::uint32_t how,
-                                         std::uint32_t list, step_verdict* verdicts) {
-    if (item.id == 0) judge_list(seen, votes, memory, states, drafts, scales, max_norm, how, list, verdicts);
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen,
+                                         const rank_flags* ranks, scaler_memory* memory, scale_state* states,
+                                         open_step* open_steps, std::uint32_t scales, const float* max_norm,
+                                         std::uint32_t how, std::uint32_t list, step_decision* decisions) {
+    if (item.id == 0) decide_list(seen, ranks, memory, states, open_steps, scales, max_norm, how, list, decisions);
   }
 };
 
@@ -254,64 +253,64 @@ template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct report_jointly {
   struct shared {};
 
-  /// `given`: verdicts of gradients that were judged before; null if they were not.
+  /// `given`: decisions of gradients that were decided before; null if they were not.
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t scales,
-                                         const float* max_norm, const step_verdict* given, scaler_memory* memory) {
+                                         const float* max_norm, const step_decision* given, scaler_memory* memory) {
     if (item.id != 0) return;
-    std::uint32_t findings = memory->joint_findings;
+    std::uint32_t flags = memory->joint_flags;
     for (std::uint32_t i = 0; i < scales; ++i) {
-      findings |= seen[i].findings;
-      if (given != nullptr && given[i].apply == 0 && seen[i].elements != 0) findings |= found_refusal;
+      flags |= seen[i].flags;
+      if (given != nullptr && given[i].apply == 0 && seen[i].elements != 0) flags |= found_skip;
     }
-    if (max_norm != nullptr && !is_finite(norm_of_all(seen, nullptr, scales))) findings |= found_refusal;
-    if (has_invalid_numbers(*memory, max_norm)) findings |= found_refusal;
-    memory->joint_findings = findings;
+    if (max_norm != nullptr && !is_finite(norm_of_all(seen, nullptr, scales))) flags |= found_skip;
+    if (has_invalid_numbers(*memory, max_norm)) flags |= found_skip;
+    memory->joint_flags = flags;
   }
 };
 
-/// For gradients that were judged before: what they go together with may refuse them after all, or their optimizer has
+/// For gradients that were decided before: what they go together with may refuse them after all, or their optimizer has
 /// thrown.
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct refuse_jointly {
+struct skip_jointly {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(const work_item& item, shared&, scaler_memory* memory, const ballot* votes,
-                                         step_draft* drafts, std::uint32_t scales, step_verdict* verdicts) {
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, scaler_memory* memory, const rank_flags* ranks,
+                                         open_step* open_steps, std::uint32_t scales, step_decision* decisions) {
     const std::uint64_t i = item.global_id<GroupSize>();
     if (i >= scales) return;
-    const bool has_failed = (memory->joint_findings & found_failure) != 0;
-    const bool is_invalid = votes != nullptr ? votes[i].invalid != 0.0f : memory->invalid_numbers != 0;
+    const bool has_failed = (memory->joint_flags & found_failure) != 0;
+    const bool is_invalid = ranks != nullptr ? ranks[i].invalid != 0.0f : memory->invalid_numbers != 0;
     const bool is_enabled = memory->rule.mode != scaling_mode::disabled;
-    const bool is_bad = memory->joint_findings != 0 || (votes != nullptr && votes[i].refused != 0.0f);
-    const bool is_refused = has_failed || is_invalid || (is_enabled && is_bad);
+    const bool is_bad = memory->joint_flags != 0 || (ranks != nullptr && ranks[i].skipped != 0.0f);
+    const bool is_skipped = has_failed || is_invalid || (is_enabled && is_bad);
     if (is_invalid) or_in_device(&memory->invalid_numbers, 1);
-    if (is_refused && verdicts[i].apply != 0) {
-      verdicts[i].apply = 0;
-      ++drafts[i].record.refused;
-      if (has_failed) drafts[i].has_failed = 1;
+    if (is_skipped && decisions[i].apply != 0) {
+      decisions[i].apply = 0;
+      ++open_steps[i].record.refused;
+      if (has_failed) open_steps[i].has_failed = 1;
     }
   }
 };
 
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct fill_ballots {
+struct fill_rank_flags {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen,
                                          const scaler_memory* memory, std::uint32_t scales, const float* max_norm,
-                                         bool jointly, ballot* votes) {
+                                         bool jointly, rank_flags* ranks) {
     const std::uint64_t i = item.global_id<GroupSize>();
     if (i >= scales) return;
     const auto flag = [](bool is_set) { return is_set ? 1.0f : 0.0f; };
-    ballot vote{};
-    vote.inf = flag((seen[i].findings & found_inf) != 0);
-    vote.nan = flag((seen[i].findings & found_nan) != 0);
-    vote.by_user = flag(memory->user_findings != 0);
-    vote.refused = flag(jointly && memory->joint_findings != 0);
-    vote.invalid = flag(has_invalid_numbers(*memory, max_norm));
-    vote.has_elements = flag(seen[i].elements != 0);
-    enter_squares(vote, seen[i]);
-    votes[i] = vote;
+    rank_flags own{};
+    own.inf = flag((seen[i].flags & found_inf) != 0);
+    own.nan = flag((seen[i].flags & found_nan) != 0);
+    own.by_user = flag(memory->user_flags != 0);
+    own.skipped = flag(jointly && memory->joint_flags != 0);
+    own.invalid = flag(has_invalid_numbers(*memory, max_norm));
+    own.has_elements = flag(seen[i].elements != 0);
+    enter_squares(own, seen[i]);
+    ranks[i] = own;
   }
 };
 
@@ -320,35 +319,36 @@ struct update_scale {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, scaler_memory* memory, scale_state* states,
-                                         step_draft* drafts, std::uint32_t scales, std::uint32_t unjudged, float forced,
-                                         ledger_slot* ledger, std::uint32_t capacity) {
+                                         open_step* open_steps, std::uint32_t scales, std::uint32_t uninspected,
+                                         float forced, ledger_slot* ledger, std::uint32_t capacity) {
     const std::uint64_t i = item.global_id<GroupSize>();
     if (i >= scales) return;
     // A flag that came after the last look is for the next step.
-    if (i == 0 && (drafts[0].record.findings & found_by_user) != 0) memory->user_findings = 0;
-    close_step(memory, states[i], drafts[i], static_cast<std::uint32_t>(i), scales, unjudged, forced, ledger, capacity);
+    if (i == 0 && (open_steps[0].record.flags & found_by_user) != 0) memory->user_flags = 0;
+    close_step(memory, states[i], open_steps[i], static_cast<std::uint32_t>(i), scales, uninspected, forced, ledger,
+               capacity);
     // All scales have to see it before it is taken back.
     if (scales == 1 || take_ticket(&memory->tickets) + 1 == scales) memory->tickets = memory->invalid_numbers = 0;
   }
 };
 
-/// Runs after the verdict. Refuses the step if a clip limit or a clip factor is negative or NaN, or if an invalid
+/// Runs after the decision. Refuses the step if a clip limit or a clip factor is negative or NaN, or if an invalid
 /// number was found since.
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct check_limits {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const float* limits, std::uint32_t count,
-                                         std::uint32_t stride, scaler_memory* memory, step_draft* drafts,
-                                         std::uint32_t scales, step_verdict* verdicts) {
+                                         std::uint32_t stride, scaler_memory* memory, open_step* open_steps,
+                                         std::uint32_t scales, step_decision* decisions) {
     if (item.id != 0) return;
     bool all = memory->invalid_numbers == 0;
     for (std::uint32_t i = 0; i < count; ++i) all = all && is_limit(limits[std::uint64_t{i} * stride]);
     if (all) return;
     memory->invalid_numbers = 1;
     for (std::uint32_t i = 0; i < scales; ++i) {
-      drafts[i].record.refused += verdicts[i].apply;
-      verdicts[i].apply = 0;
+      open_steps[i].record.refused += decisions[i].apply;
+      decisions[i].apply = 0;
     }
   }
 };
@@ -371,9 +371,9 @@ struct guard_value {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const float* value, float threshold,
-                                         std::uint32_t window, running_value* so_far, std::uint32_t* findings) {
+                                         std::uint32_t window, running_value* so_far, std::uint32_t* flags) {
     if (item.id == 0 && is_spike(*value, threshold, window, so_far->mean, so_far->variance, so_far->count))
-      *findings |= found_by_user;
+      *flags |= found_by_user;
   }
 };
 

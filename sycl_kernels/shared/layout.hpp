@@ -43,14 +43,14 @@ struct tensor_kind {
   static constexpr std::uint32_t group(std::uint32_t kind) { return kind >> 10; }
 };
 
-/// `chunk_findings::first_bad` when the chunk is finite.
+/// `chunk_statistics::first_bad` when the chunk is finite.
 inline constexpr std::uint32_t no_bad_element = ~std::uint32_t{0};
 
 /// Sums that FP32 cannot hold are kept in units of 2^200 or 2^-200: the exponent of a sum is -200, 0 or 200.
 inline constexpr std::int32_t sum_unit = 200;
 
 /// What the inspection of one chunk, or of the piece of a tensor in it, leaves for the kernel that adds up.
-struct chunk_findings {
+struct chunk_statistics {
   std::uint64_t worst_bits;  ///< largest absolute value, as the bits of an FP64
   std::uint32_t elements;
   std::uint32_t infs;
@@ -64,7 +64,7 @@ struct chunk_findings {
   std::int16_t magnitudes_exponent;
   float largest_finite;  ///< largest absolute value that is neither Inf nor NaN; set when the chunk is complete
 };
-static_assert(sizeof(chunk_findings) == 48);
+static_assert(sizeof(chunk_statistics) == 48);
 static_assert(sizeof(inspection) == 96, "no padding: results are compared bit by bit");
 
 /// What `convert_list` multiplies by.
@@ -100,7 +100,7 @@ struct arithmetic_inputs {
   float subnormal_float;
 };
 
-/// Its answers, as raw as they come: the host judges them.
+/// Its answers, as raw as they come: the host checks them.
 struct arithmetic_answers {
   float widened_subnormals[4];
   std::uint16_t narrowed_subnormals[4];

@@ -7,7 +7,7 @@
 
 #include <syclamp/element_type.hpp>
 #include <syclamp/hyper_parameters.hpp>
-#include <syclamp/step_verdict.hpp>
+#include <syclamp/step_decision.hpp>
 
 namespace syclamp::kernels {
 

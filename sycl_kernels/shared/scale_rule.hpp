@@ -38,22 +38,22 @@ struct scaling_rule {
 };
 
 /// What the gradients of a step were like.
-struct evidence {
-  std::uint32_t findings;  ///< OR of `finding` bits
-  bool has_elements;       ///< false: there were no gradients
-  bool norm_overflows;     ///< they were to be clipped by a norm that is not finite
-  bool invalid_numbers;    ///< a number in device memory, such as a limit, cannot be used
+struct step_flags {
+  std::uint32_t flags;   ///< OR of `gradient_flag` bits
+  bool has_elements;     ///< false: there were no gradients
+  bool norm_overflows;   ///< they were to be clipped by a norm that is not finite
+  bool invalid_numbers;  ///< a number in device memory, such as a limit, cannot be used
 };
 
 /// What becomes of a step, before the scale moves: only if it is `applied`, weights may change.
-[[gnu::always_inline]] inline step_outcome judge(const scaling_rule& rule, const scale_state& state,
-                                                 const evidence& seen) {
+[[gnu::always_inline]] inline step_outcome decide(const scaling_rule& rule, const scale_state& state,
+                                                  const step_flags& seen) {
   if (rule.mode == scaling_mode::disabled)
     return seen.invalid_numbers ? step_outcome::invalid_number : step_outcome::applied;
   if (state.stopped != 0) return step_outcome::stopped;
-  if ((seen.findings & found_inf) != 0) return step_outcome::skipped_inf;
-  if ((seen.findings & found_nan) != 0) return step_outcome::skipped_nan;
-  if ((seen.findings & found_by_user) != 0) return step_outcome::by_user;
+  if ((seen.flags & found_inf) != 0) return step_outcome::skipped_inf;
+  if ((seen.flags & found_nan) != 0) return step_outcome::skipped_nan;
+  if ((seen.flags & found_by_user) != 0) return step_outcome::by_user;
   if (seen.invalid_numbers) return step_outcome::invalid_number;
   if (seen.norm_overflows) return step_outcome::norm_overflow;
   return seen.has_elements ? step_outcome::applied : step_outcome::nothing;
@@ -204,7 +204,7 @@ struct decision {
   return grown(rule, from, factor);
 }
 
-/// Moves the scale by what the gradients were like (`outcome`, of `judge`), and counts skips by what became of them.
+/// Moves the scale by what the gradients were like (`outcome`, of `decide`), and counts skips by what became of them.
 [[gnu::always_inline]] inline decision advance(const scaling_rule& rule, scale_state& state, step_outcome outcome,
                                                bool is_skipped, float amax) {
   decision result{outcome, status_of(outcome), false};

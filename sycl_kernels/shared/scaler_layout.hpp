@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include <syclamp/scale_state.hpp>
+#include <syclamp/step_decision.hpp>
 #include <syclamp/step_record.hpp>
-#include <syclamp/step_verdict.hpp>
 
 #include "sycl_kernels/shared/scale_rule.hpp"
 
@@ -16,17 +16,17 @@ namespace syclamp::kernels {
 /// The part of a scaler's state that all of its scales share.
 struct scaler_memory {
   scaling_rule rule;
-  std::uint32_t user_findings;   ///< not 0: the caller wants the step to be skipped
-  std::uint32_t joint_findings;  ///< of optimizers that step together
-  std::uint32_t micro_batches;   ///< added to the sums of an accumulation window so far
-  std::uint32_t tickets;         ///< of work-groups that are done with a kernel; 0 between kernels
+  std::uint32_t user_flags;     ///< not 0: the caller wants the step to be skipped
+  std::uint32_t joint_flags;    ///< of optimizers that step together
+  std::uint32_t micro_batches;  ///< added to the sums of an accumulation window so far
+  std::uint32_t tickets;        ///< of work-groups that are done with a kernel; 0 between kernels
   /// Not 0: a limit or a learning rate in device memory was no usable number, so that the step is not applied.
   std::uint32_t invalid_numbers;
   std::uint32_t unused;
 };
 
 /// What is known of a step before it is closed; one a scale.
-struct step_draft {
+struct open_step {
   step_record record;
   std::uint32_t norm_overflows;
   std::uint32_t has_failed;  ///< 1: an optimizer has thrown, so what was to be applied was not
@@ -38,32 +38,32 @@ struct running_value {
   std::uint32_t count;
 };
 
-/// How gradients are judged: bits.
-enum judging : std::uint32_t {
-  judged_as_evidence = 1,  ///< what is found moves the scale
-  judged_to_apply = 2,     ///< an optimizer is about to apply them
-  judged_unscaled = 4,     ///< they are unscaled already
-  judged_as_mean = 8,      ///< they are sums over micro-batches, to be divided by their number
-  judged_as_batch = 16,    ///< they are a micro-batch, to be counted if it is good
-  judged_together = 32,    ///< one bad scale refuses all of them
-  judged_jointly = 64,     ///< `scaler_memory::joint_findings` refuses them, too
+/// How gradients are decided: bits.
+enum decision_mode : std::uint32_t {
+  decide_scale = 1,         ///< what is found moves the scale
+  decide_apply = 2,         ///< an optimizer is about to apply them
+  decide_unscaled = 4,      ///< they are unscaled already
+  decide_mean = 8,          ///< they are sums over micro-batches, to be divided by their number
+  decide_micro_batch = 16,  ///< they are a micro-batch, to be counted if it is good
+  decide_together = 32,     ///< one bad scale refuses all of them
+  decide_jointly = 64,      ///< `scaler_memory::joint_flags` refuses them, too
 };
 
-/// A bit of `joint_findings` beside those of `finding`: refused for another reason.
-inline constexpr std::uint32_t found_refusal = 1u << 31;
+/// A bit of `joint_flags` beside those of `gradient_flag`: refused for another reason.
+inline constexpr std::uint32_t found_skip = 1u << 31;
 /// Likewise: an optimizer has thrown.
 inline constexpr std::uint32_t found_failure = 1u << 30;
 
 /// What one rank contributes to a consensus for each of its scales: sums over all ranks decide.
-struct ballot {
+struct rank_flags {
   float inf, nan, by_user;  ///< 1 if it was found
-  float refused;            ///< 1 if it is to be refused for others that it goes together with
+  float skipped;            ///< 1 if it is to be skipped for others that it goes together with
   float invalid;            ///< 1 if a limit or a learning rate of this rank is no usable number
   float has_elements;       ///< 1 if there were gradients
   /// The sum of squares of the scaled gradients, in one of three units, so that sums of many ranks stay in range.
   float small_squares, squares, large_squares;
 };
-inline constexpr std::uint32_t ballot_size = sizeof(ballot) / sizeof(float);
+inline constexpr std::uint32_t rank_flag_count = sizeof(rank_flags) / sizeof(float);
 
 /// A record of the ledger where the host can see it while it is written: whole if number and check sum are right.
 struct ledger_slot {

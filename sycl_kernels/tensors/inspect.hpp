@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // inspect: reads every element once and tells whether they are finite, how large and how small they get.
 //
-//   inspect_chunks   many work-groups   tensors → chunk_findings[], one a chunk
-//   inspect_total    one work-group     chunk_findings[] → inspection
+//   inspect_chunks   many work-groups   tensors → chunk_statistics[], one a chunk
+//   inspect_total    one work-group     chunk_statistics[] → inspection
 //
 // With the details of each tensor (inspect_tensors.hpp) there are more records and other kernels, but the same maths.
 // Two things are left out of the hot loop, because a chunk that needs them can be read a second time, from cache:
@@ -14,7 +14,7 @@
 
 #include "sycl_kernels/base/counter.hpp"
 #include "sycl_kernels/shared/layout.hpp"
-#include "sycl_kernels/tensors/findings.hpp"
+#include "sycl_kernels/tensors/statistics.hpp"
 #include "sycl_kernels/walk/pack_walk.hpp"
 
 namespace syclamp::kernels {
@@ -37,8 +37,8 @@ using tally_for = tally<Format, Lanes, (chunk_elements / Lanes / GroupSize > pac
 /// The second reading of a piece that is not finite: how many elements are bad in which way, where the first one is,
 /// and as `worst_bits` the largest of the others.
 template <unsigned GroupSize>
-[[gnu::always_inline]] inline chunk_findings census(const work_item& item, const segment& piece) {
-  chunk_findings found = nothing_found();
+[[gnu::always_inline]] inline chunk_statistics census(const work_item& item, const segment& piece) {
+  chunk_statistics found = nothing_found();
   with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
     using number = decltype(format);
     using word = typename number::word;
@@ -60,20 +60,20 @@ template <unsigned GroupSize>
 /// The same of FP32 elements that were unscaled in place, and counted before that. If a finite one has become Inf, the
 /// largest finite one was large enough to do so.
 template <unsigned GroupSize>
-[[gnu::always_inline]] inline chunk_findings census_of_unscaled(const work_item& item, const segment& piece) {
+[[gnu::always_inline]] inline chunk_statistics census_of_unscaled(const work_item& item, const segment& piece) {
   using number = format<element_type::float32>;
   const auto* elements = piece.data<number>();
   bool has_inf = false;
 #pragma nounroll
   for (std::uint32_t i = item.id; i < piece.count(); i += GroupSize)
     has_inf = has_inf || (elements[i] & number::magnitude) == number::infinity;
-  chunk_findings found = nothing_found();
+  chunk_statistics found = nothing_found();
   found.worst_bits = has_inf ? as_binary64<number>(number::largest) : 0;
   return found;
 }
 
 /// The unit in which the squares of a finite chunk have to be added up: 0 if the plain sum will do.
-inline std::int32_t needed_unit(const chunk_findings& found) {
+inline std::int32_t needed_unit(const chunk_statistics& found) {
   const float largest = as_float(found.worst_bits);
   if (!is_finite(largest) || largest == 0.0f) return 0;  // Inf: an FP64 that no FP32 can hold
   return !is_finite(found.sum_of_squares) ? sum_unit : found.sum_of_squares < small_sum ? -sum_unit : 0;
@@ -84,8 +84,8 @@ inline std::int32_t needed_unit(const chunk_findings& found) {
 /// are zero.
 /// \param scale  by which the elements are multiplied: not 1 if they were unscaled in place before
 template <unsigned MostLanes, unsigned GroupSize, bool Magnitudes>
-[[gnu::always_inline]] inline chunk_findings sums_in_unit(const work_item& item, const segment& piece,
-                                                          std::int32_t unit, float scale) {
+[[gnu::always_inline]] inline chunk_statistics sums_in_unit(const work_item& item, const segment& piece,
+                                                            std::int32_t unit, float scale) {
   // The fourth root of the unit: with one before and one after the scale, no product on the way leaves the range.
   const float root = unit > 0 ? 0x1p-50f : 0x1p50f;
   // Short packs: on a GPU this rare path must not need more registers than the hot loop, and on a CPU long packs of
@@ -102,7 +102,7 @@ template <unsigned MostLanes, unsigned GroupSize, bool Magnitudes>
       if constexpr (Magnitudes) magnitudes += __builtin_elementwise_abs(x) * root * root;
     });
   });
-  chunk_findings found = nothing_found();
+  chunk_statistics found = nothing_found();
   found.sum_of_squares = sum_lanes<float, lanes>(squares + lost);
   if constexpr (Magnitudes) found.sum_of_magnitudes = sum_lanes<float, lanes>(magnitudes);
   return found;
@@ -111,9 +111,9 @@ template <unsigned MostLanes, unsigned GroupSize, bool Magnitudes>
 /// Makes a record of what the work-items of a group have put into `shared`, after a second reading if that is needed:
 /// `count_bad()` is a census, `sum_up(unit)` returns sums in another unit.
 template <unsigned GroupSize, typename CountBad, typename SumUp>
-[[gnu::always_inline]] inline void report(const work_item& item, chunk_findings* shared, chunk_findings& record,
+[[gnu::always_inline]] inline void report(const work_item& item, chunk_statistics* shared, chunk_statistics& record,
                                           CountBad count_bad, SumUp sum_up) {
-  const chunk_findings all = reduce_over_group<GroupSize>(item, shared);
+  const chunk_statistics all = reduce_over_group<GroupSize>(item, shared);
   if (item.id == 0) {
     record = all;
     record.largest_finite = as_float(all.worst_bits);
@@ -122,7 +122,7 @@ template <unsigned GroupSize, typename CountBad, typename SumUp>
   const std::int32_t unit = is_bad ? 0 : needed_unit(all);
   if (is_bad) {
     shared[item.id] = count_bad();
-    const chunk_findings bad = reduce_over_group<GroupSize>(item, shared);
+    const chunk_statistics bad = reduce_over_group<GroupSize>(item, shared);
     if (item.id == 0) {
       record.infs = bad.infs;
       record.nans = bad.nans;
@@ -132,7 +132,7 @@ template <unsigned GroupSize, typename CountBad, typename SumUp>
   }
   if (unit != 0) {
     shared[item.id] = sum_up(unit);
-    const chunk_findings sums = reduce_over_group<GroupSize>(item, shared);
+    const chunk_statistics sums = reduce_over_group<GroupSize>(item, shared);
     if (item.id == 0) {
       record.sum_of_squares = sums.sum_of_squares;
       record.squares_exponent = static_cast<std::int16_t>(unit);
@@ -158,7 +158,7 @@ struct only_looking {
   void operator()(const Place&, Bits, pack<float, Lanes>) const {}
 
   /// What was bad among the elements of a chunk that have been overwritten since.
-  chunk_findings counted() const { return nothing_found(); }
+  chunk_statistics counted() const { return nothing_found(); }
   bool has_overwritten(const segment&) const { return false; }
   /// By which elements that were overwritten have been divided.
   float scale() const { return 1.0f; }
@@ -211,39 +211,39 @@ template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct chunk_walk {
   struct shared {
-    chunk_findings findings[GroupSize];
+    chunk_statistics statistics[GroupSize];
   };
 
   template <typename Effect>
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const tensor_table& table,
-                                         chunk_findings* findings, const Effect& effect) {
+                                         chunk_statistics* statistics, const Effect& effect) {
     const chunk_range mine = chunks_of_group(item, table);
     for (std::uint32_t chunk = mine.begin; chunk < mine.end; ++chunk) {
       effect.begin_chunk();
-      gather(item, local.findings[item.id], table, chunk, effect);
+      gather(item, local.statistics[item.id], table, chunk, effect);
       const auto count_bad = [&]() __attribute__((always_inline)) {
-        chunk_findings bad = effect.counted();
+        chunk_statistics bad = effect.counted();
         for (segment piece(table, chunk); piece.exists(); piece.next())
           bad = merge(bad, effect.has_overwritten(piece) ? census_of_unscaled<GroupSize>(item, piece)
                                                          : census<GroupSize>(item, piece));
         return bad;
       };
       const auto sum_up = [&](std::int32_t unit) __attribute__((always_inline)) {
-        chunk_findings sums = nothing_found();
+        chunk_statistics sums = nothing_found();
         for (segment piece(table, chunk); piece.exists(); piece.next()) {
           const float scale = effect.has_overwritten(piece) ? effect.scale() : 1.0f;
           sums = merge(sums, sums_in_unit<MostLanes, GroupSize, false>(item, piece, unit, scale));
         }
         return sums;
       };
-      report<GroupSize>(item, local.findings, findings[chunk], count_bad, sum_up);
+      report<GroupSize>(item, local.statistics, statistics[chunk], count_bad, sum_up);
     }
   }
 
  private:
   /// What is found is put together in local memory: in registers it would be in the way of the hot loop.
   template <typename Effect>
-  [[gnu::always_inline]] static void gather(const work_item& item, chunk_findings& found, const tensor_table& table,
+  [[gnu::always_inline]] static void gather(const work_item& item, chunk_statistics& found, const tensor_table& table,
                                             std::uint32_t chunk, const Effect& effect) {
     found = nothing_found();
     for (segment piece(table, chunk); piece.exists();)
@@ -255,8 +255,8 @@ struct chunk_walk {
   /// Pieces of one type that follow each other, in the same accumulators: thousands of small tensors cost no more than
   /// one.
   template <typename Format, typename Effect>
-  [[gnu::always_inline]] static chunk_findings gather_type(const work_item& item, segment& piece,
-                                                           const Effect& effect) {
+  [[gnu::always_inline]] static chunk_statistics gather_type(const work_item& item, segment& piece,
+                                                             const Effect& effect) {
     constexpr unsigned lanes = inspected_lanes<Format, PackBytes, MostLanes>();
     static_assert(chunk_elements / lanes / GroupSize + chunk_elements / tensor_alignment <= 0xffff,
                   "16-bit lanes must be able to count their elements");
@@ -268,7 +268,7 @@ struct chunk_walk {
       elements += piece.count();
       piece.next();
     } while (piece.exists() && piece.type() == type);
-    chunk_findings found = seen.total();
+    chunk_statistics found = seen.total();
     found.elements = item.id == 0 ? elements : 0;
     return found;
   }
@@ -281,8 +281,8 @@ struct inspect_chunks {
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
-                                         chunk_findings* findings) {
-    walk::run(item, local, {addresses, starts, kinds, tensors}, findings, only_looking{});
+                                         chunk_statistics* statistics) {
+    walk::run(item, local, {addresses, starts, kinds, tensors}, statistics, only_looking{});
   }
 };
 
@@ -296,15 +296,15 @@ struct inspect_total {
     totals all[adders];
   };
 
-  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_findings* findings,
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_statistics* statistics,
                                          const std::uint64_t* starts, std::uint32_t tensors, const float* scale,
                                          inspection* result, std::uint32_t* sticky) {
     const std::uint32_t chunks = chunks_of(starts[tensors]);
     totals mine;
     for (std::uint32_t chunk = item.id < adders ? item.id : chunks; chunk < chunks; chunk += adders) {
-      totals one = total_of(findings[chunk]);
-      if (findings[chunk].first_bad != no_bad_element)
-        one.seen.first_bad = std::uint64_t{chunk} * chunk_elements + findings[chunk].first_bad;  // among all tensors
+      totals one = total_of(statistics[chunk]);
+      if (statistics[chunk].first_bad != no_bad_element)
+        one.seen.first_bad = std::uint64_t{chunk} * chunk_elements + statistics[chunk].first_bad;  // among all tensors
       mine = merge(mine, one);
     }
     if (item.id < adders) local.all[item.id] = mine;
@@ -317,7 +317,7 @@ struct inspect_total {
     inspection seen = finished(all, scale);
     seen.sum_of_magnitudes = __builtin_bit_cast(float, 0x7fc00000u);  // was not asked for: a NaN, not a number
     *result = seen;
-    if (sticky != nullptr) or_in_device(sticky, seen.findings);
+    if (sticky != nullptr) or_in_device(sticky, seen.flags);
   }
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // inspect_tensors: an inspection with the details: of each tensor, of each group, and L1 norms.
 //
-//   inspect_pieces    many work-groups   tensors → chunk_findings[], one a piece
-//   inspect_tensors   many work-groups   chunk_findings[] → inspection[], one a tensor
+//   inspect_pieces    many work-groups   tensors → chunk_statistics[], one a piece
+//   inspect_tensors   many work-groups   chunk_statistics[] → inspection[], one a tensor
 //   inspect_groups    many work-groups   inspection[] → inspection[], one a group and one for all
 //
 // The piece of tensor t in chunk c has the record number c + t: from piece to piece neither falls and one grows, so the
@@ -16,23 +16,23 @@ namespace syclamp::kernels {
 template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
 struct inspect_pieces {
   struct shared {
-    chunk_findings findings[GroupSize];
+    chunk_statistics statistics[GroupSize];
   };
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
-                                         chunk_findings* findings) {
+                                         chunk_statistics* statistics) {
     const tensor_table table{addresses, starts, kinds, tensors};
     for (piece_walk piece(table, chunks_of_group(item, table)); piece.exists(); piece.next()) {
       with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
         using number = decltype(format);
         tally_for<number, inspected_lanes<number, PackBytes, MostLanes>(), GroupSize, true> seen;
         add_piece<GroupSize>(item, piece, seen, only_looking{});
-        local.findings[item.id] = seen.total();
+        local.statistics[item.id] = seen.total();
       });
-      if (item.id == 0) local.findings[0].elements = piece.count();
+      if (item.id == 0) local.statistics[0].elements = piece.count();
       report<GroupSize>(
-          item, local.findings, findings[std::uint64_t{piece.chunk()} + piece.tensor()],
+          item, local.statistics, statistics[std::uint64_t{piece.chunk()} + piece.tensor()],
           [&]() __attribute__((always_inline)) { return census<GroupSize>(item, piece); },
           [&](std::int32_t unit) __attribute__((always_inline)) {
             return sums_in_unit<MostLanes, GroupSize, true>(item, piece, unit, 1.0f);
@@ -52,7 +52,7 @@ struct inspect_tensors {
     totals all[GroupSize];
   };
 
-  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_findings* findings,
+  [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_statistics* statistics,
                                          const std::uint64_t* addresses, const std::uint64_t* starts,
                                          const std::uint32_t* kinds, std::uint32_t tensors, const float* scale,
                                          std::uint32_t stride, inspection* results) {
@@ -62,7 +62,7 @@ struct inspect_tensors {
       const std::uint64_t first = begin / chunk_elements, last = exists ? (end - 1) / chunk_elements + 1 : first;
       totals mine;
       for (std::uint64_t chunk = first + item.id; chunk < last; chunk += GroupSize) {
-        const chunk_findings& found = findings[chunk + tensor];
+        const chunk_statistics& found = statistics[chunk + tensor];
         totals one = total_of(found);
         if (found.first_bad != no_bad_element) {
           one.seen.first_bad = chunk * chunk_elements + found.first_bad - begin;
@@ -100,7 +100,7 @@ struct inspect_groups {
         const bool is_scaled = scale != nullptr && (!is_all || stride == 0);
         const inspection seen = finished(all, is_scaled ? scale_of(scale, stride, group) : nullptr);
         (is_all ? *of_all : of_groups[group]) = seen;
-        if (sticky != nullptr) or_in_device(sticky, seen.findings);
+        if (sticky != nullptr) or_in_device(sticky, seen.flags);
       }
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // unscale: an inspection that writes what it has read, unscaled, to FP32 tensors.
 //
-//   unscale_chunks   many work-groups   tensors → chunk_findings[], and out = in / scale
+//   unscale_chunks   many work-groups   tensors → chunk_statistics[], and out = in / scale
 //
 // What was found is about the elements as they are, scaled; `inspect_total` adds it up.
 #pragma once
@@ -19,7 +19,7 @@ template <bool InPlace>
 struct unscaling_piece {
   std::uint64_t address;
   factor_pair factor;
-  chunk_findings* bad;
+  chunk_statistics* bad;
   std::uint64_t begin;  ///< where in its tensor the chunk begins
 
   bool is_aligned(unsigned lanes) const { return address % (lanes * sizeof(float)) == 0; }
@@ -57,7 +57,7 @@ struct unscaling {
   const std::uint64_t* addresses;
   const float* divisor;
   factor_pair factor;
-  chunk_findings* bad;  ///< of this work-item, in local memory
+  chunk_statistics* bad;  ///< of this work-item, in local memory
 
   void begin_chunk() const { *bad = nothing_found(); }
 
@@ -74,7 +74,7 @@ struct unscaling {
       add(unscaling_piece<false>{address, factor, bad, begin});
     }
   }
-  chunk_findings counted() const { return *bad; }
+  chunk_statistics counted() const { return *bad; }
   float scale() const { return *divisor; }
   bool has_overwritten(const segment& piece) const { return addresses[piece.tensor()] == piece.address(); }
 };
@@ -84,14 +84,14 @@ struct unscale_chunks {
   using walk = chunk_walk<PackBytes, MostLanes, GroupSize>;
   struct shared {
     typename walk::shared of_walk;
-    chunk_findings bad[GroupSize];
+    chunk_statistics bad[GroupSize];
   };
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
-                                         chunk_findings* findings, const std::uint64_t* out_addresses,
+                                         chunk_statistics* statistics, const std::uint64_t* out_addresses,
                                          const float* scale) {
-    walk::run(item, local.of_walk, {addresses, starts, kinds, tensors}, findings,
+    walk::run(item, local.of_walk, {addresses, starts, kinds, tensors}, statistics,
               unscaling{out_addresses, scale, factor_pair(*scale, factor_kind::divide), &local.bad[item.id]});
   }
 };

@@ -6,7 +6,7 @@ import sys
 
 FORBIDDEN = {
     r"\bdouble\b": "double needs an fp64 device (law 3)",
-    r"\bsycl::(isnan|isinf|isfinite)\b": "Inf and NaN are judged on bits (law 1)",
+    r"\bsycl::(isnan|isinf|isfinite)\b": "Inf and NaN are tested on bits (law 1)",
     r"\bsycl::(reduction|reduce_over_group|joint_reduce|sub_group)\b": "not in the portable subset",
     r"\bsycl::(half|vec|sqrt|fma)\b": "slow or wrong on one of the compilers: use packs and builtins",
     r"\bswitch\b": "AdaptiveCpp's generic target crashes on jump tables in kernels with barriers",

@@ -6,9 +6,9 @@
 
 namespace reference {
 
-findings inspect(std::uint64_t count, number_format format,
-                 const std::function<std::uint64_t(std::uint64_t)>& element) {
-  findings found;
+statistics inspect(std::uint64_t count, number_format format,
+                   const std::function<std::uint64_t(std::uint64_t)>& element) {
+  statistics found;
   for (std::uint64_t i = 0; i < count; ++i) {
     const number x = decode(element(i), format);
     if (x.what == kind::infinity || x.what == kind::nan) {

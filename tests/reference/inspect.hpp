@@ -9,7 +9,7 @@
 
 namespace reference {
 
-struct findings {
+struct statistics {
   std::uint64_t infs = 0, nans = 0, zeros = 0, subnormals = 0;
   std::uint64_t first_bad = ~std::uint64_t{0};
   double amax = 0;            ///< of the finite elements
@@ -19,6 +19,7 @@ struct findings {
 };
 
 /// Looks at elements 0 to count-1, whose bits `element` tells.
-findings inspect(std::uint64_t count, number_format format, const std::function<std::uint64_t(std::uint64_t)>& element);
+statistics inspect(std::uint64_t count, number_format format,
+                   const std::function<std::uint64_t(std::uint64_t)>& element);
 
 }  // namespace reference

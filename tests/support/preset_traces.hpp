@@ -78,8 +78,8 @@ inline reference::gradient random_step(std::uint64_t seed, std::uint64_t step) {
 }
 
 inline syclamp::simulated_step simulated(reference::gradient step) {
-  const std::uint32_t findings = step == reference::gradient::inf   ? syclamp::found_inf
-                                 : step == reference::gradient::nan ? syclamp::found_nan
-                                                                    : syclamp::found_nothing;
-  return {findings, 0.0f};
+  const std::uint32_t flags = step == reference::gradient::inf   ? syclamp::found_inf
+                              : step == reference::gradient::nan ? syclamp::found_nan
+                                                                 : syclamp::found_nothing;
+  return {flags, 0.0f};
 }

@@ -11,7 +11,7 @@
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 inline const float no_number = std::numeric_limits<float>::quiet_NaN();
 
-/// weights += unscaled, clipped gradients; nothing if the verdict says so. One kernel: climbing by SGD with rate 1.
+/// weights += unscaled, clipped gradients; nothing if the decision says so. One kernel: climbing by SGD with rate 1.
 class adding_optimizer final : public syclamp::optimizer {
  public:
   adding_optimizer(const syclamp::engine& on, std::size_t elements, float* gradients)

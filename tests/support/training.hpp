@@ -28,7 +28,7 @@ template <typename Gradient>
 using copy_of = std::conditional_t<std::is_same_v<Gradient, float32>, void, Gradient>;
 
 /// Gradients that are scaled by 4 and to be clipped to three quarters.
-inline constexpr syclamp::step_verdict unscale_and_clip{1, 1.0f, 0.25f, 0.75f};
+inline constexpr syclamp::step_decision unscale_and_clip{1, 1.0f, 0.25f, 0.75f};
 inline constexpr double unscaled_and_clipped = 0.25 * 0.75;
 
 /// What a step may change, bit by bit.
@@ -43,11 +43,11 @@ struct training_state {
   }
 };
 
-/// A verdict in device memory.
-struct device_verdict {
-  device_verdict(const syclamp::engine& on, const syclamp::step_verdict& value) : memory(on.queue(), {value}) {}
-  operator const syclamp::step_verdict*() const { return memory.data(); }
-  device_buffer<syclamp::step_verdict> memory;
+/// A decision in device memory.
+struct device_decision {
+  device_decision(const syclamp::engine& on, const syclamp::step_decision& value) : memory(on.queue(), {value}) {}
+  operator const syclamp::step_decision*() const { return memory.data(); }
+  device_buffer<syclamp::step_decision> memory;
 };
 
 /// All memory belongs to the test. The model is a copy, or absent if `Model` is void.
@@ -106,8 +106,8 @@ struct training {
            two.canaries_are_alive() && three.canaries_are_alive() && gradients.memory.canaries_are_alive();
   }
 
-  void step(const syclamp::step_verdict& verdict) {
-    const device_verdict there(on, verdict);
+  void step(const syclamp::step_decision& decision) {
+    const device_decision there(on, decision);
     optimizer.apply(syclamp::step_inputs{optimizer.gradients(), there, false});
     on.wait();
   }

@@ -40,7 +40,7 @@ ledger_entry odd_entry() {
   record.first_bad = 0;
   record.first_bad_list = 4294967295u;
   record.scale_index = 11;
-  record.findings = syclamp::found_inf | syclamp::found_by_user;
+  record.flags = syclamp::found_inf | syclamp::found_by_user;
   record.outcome = syclamp::step_outcome::with_others;
   record.status = syclamp::step_status::nan_persistent;
   record.skips_in_a_row = 12;

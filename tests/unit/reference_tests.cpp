@@ -75,7 +75,7 @@ TEST_CASE("Philox gives its authors' known answers") {
 TEST_CASE("the oracle leaves bad elements out of amax and sum") {
   const std::uint32_t bits[] = {0x4200 /* 3 */, 0x7c00 /* Inf */, 0xc400 /* -4 */, 0x7e00 /* NaN */, 0x0000};
 
-  const findings found = inspect(5, binary16, [&](std::uint64_t i) { return bits[i]; });
+  const statistics found = inspect(5, binary16, [&](std::uint64_t i) { return bits[i]; });
 
   CHECK(found.infs == 1);
   CHECK(found.nans == 1);

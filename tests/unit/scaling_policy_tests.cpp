@@ -160,15 +160,15 @@ TEST_CASE("a trace with a strange letter is refused with its place") {
 }
 
 TEST_CASE("a recorded run is replayed with another policy") {
-  const auto recorded = [](float amax, float scale, std::uint32_t findings = found_nothing) {
+  const auto recorded = [](float amax, float scale, std::uint32_t flags = found_nothing) {
     ledger_entry entry;
     entry.record.scale = scale;
     entry.record.amax = amax;
-    entry.record.findings = findings;
+    entry.record.flags = flags;
     entry.record.elements = 100;
     entry.record.zeros = 10;
     entry.record.subnormals = 5;
-    entry.record.outcome = findings == found_nothing ? step_outcome::applied : step_outcome::skipped_inf;
+    entry.record.outcome = flags == found_nothing ? step_outcome::applied : step_outcome::skipped_inf;
     return entry;
   };
   constexpr float inf = std::numeric_limits<float>::infinity();

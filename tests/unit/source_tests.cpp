@@ -27,7 +27,7 @@ TEST_CASE("parameter types are spelled so that a device compiler can read them")
   const auto types = launch::inspect_total.parameter_types();
 
   REQUIRE(types.size() == 6);
-  CHECK(types[0] == "const syclamp::kernels::chunk_findings*");
+  CHECK(types[0] == "const syclamp::kernels::chunk_statistics*");
   CHECK(types[2] == "unsigned int");
   CHECK(types[3] == "const float*");
   CHECK(types[4] == "syclamp::inspection*");

@@ -86,12 +86,12 @@ table instances_of_profile() {
   add<P, kernels::update_scales>(all, update_scales, walk<update_scales.walk>{});
   add<P, kernels::fake_quantize>(all, fake_quantize, walk<fake_quantize.walk>{});
   add<P, kernels::straight_through>(all, straight_through, walk<straight_through.walk>{});
-  add<P, kernels::inspect_and_judge>(all, inspect_and_judge, walk<inspect_and_judge.walk>{});
+  add<P, kernels::inspect_and_decide>(all, inspect_and_decide, walk<inspect_and_decide.walk>{});
   add<P, kernels::inspect_step>(all, inspect_step, walk<inspect_step.walk>{});
-  add<P, kernels::judge_gradients>(all, judge_gradients, walk<judge_gradients.walk>{});
+  add<P, kernels::decide_gradients>(all, decide_gradients, walk<decide_gradients.walk>{});
   add<P, kernels::report_jointly>(all, report_jointly, walk<report_jointly.walk>{});
-  add<P, kernels::refuse_jointly>(all, refuse_jointly, walk<refuse_jointly.walk>{});
-  add<P, kernels::fill_ballots>(all, fill_ballots, walk<fill_ballots.walk>{});
+  add<P, kernels::skip_jointly>(all, skip_jointly, walk<skip_jointly.walk>{});
+  add<P, kernels::fill_rank_flags>(all, fill_rank_flags, walk<fill_rank_flags.walk>{});
   add<P, kernels::check_limits>(all, check_limits, walk<check_limits.walk>{});
   add<P, kernels::check_rates>(all, check_rates, walk<check_rates.walk>{});
   add<P, kernels::update_scale>(all, update_scale, walk<update_scale.walk>{});

@@ -146,7 +146,7 @@ struct description<step_record> {
       field{"clip", &step_record::clip},
       essential("amax", &step_record::amax),
       field{"limit", &step_record::limit},
-      essential("findings", &step_record::findings),
+      essential("findings", &step_record::flags),
       essential("elements", &step_record::elements),
       field{"infs", &step_record::infs},
       field{"nans", &step_record::nans},

@@ -30,7 +30,7 @@ std::vector<float> ordinary_gradients(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("law 1: Inf and NaN are judged on integer bits, and told apart") {
+TEST_CASE("law 1: Inf and NaN are tested on integer bits, and told apart") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   std::vector<std::uint16_t> all(65536);
@@ -43,29 +43,29 @@ TEST_CASE("law 1: Inf and NaN are judged on integer bits, and told apart") {
   CHECK(seen.nans == 2 * 1023);
   CHECK(seen.zeros == 2);
   CHECK(seen.subnormals == 2 * 1023);
-  CHECK(seen.findings == (found_inf | found_nan));
+  CHECK(seen.flags == (found_inf | found_nan));
 }
 
-TEST_CASE("law 2: findings are bits that are ORed and stay until they are reset by name") {
+TEST_CASE("law 2: flags are bits that are ORed and stay until they are reset by name") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   const device_buffer<float> memory(
       on.queue(), {1.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()});
-  const device_buffer<std::uint32_t> findings(on.queue(), {found_by_user});
+  const device_buffer<std::uint32_t> flags(on.queue(), {found_by_user});
   const auto look_at = [&](std::size_t index) {
     const inspector look(tensor_list(on, array_view(memory.data() + index, 1)),
                          index == 2 ? detail::tensors : detail::list);
-    look.report_to(findings.data());
+    look.report_to(flags.data());
     look();
     on.wait();
-    return findings.read()[0];
+    return flags.read()[0];
   };
 
   CHECK(look_at(0) == found_by_user);
   CHECK(look_at(1) == (found_by_user | found_inf));
   CHECK(look_at(0) == (found_by_user | found_inf));
   CHECK(look_at(2) == (found_by_user | found_inf | found_nan));
-  reset_findings(on, findings.data());
+  reset_flags(on, flags.data());
   CHECK(look_at(0) == found_nothing);
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("law 9: same data, same bits; cutting and permuting tensors changes no
   CHECK(std::memcmp(&whole, &again, sizeof whole) == 0);
   for (const inspection& one : {pieces, reversed}) {
     CHECK(one.elements == whole.elements);
-    CHECK(one.findings == whole.findings);
+    CHECK(one.flags == whole.flags);
     CHECK(one.infs == whole.infs);
     CHECK(one.zeros == whole.zeros);
     CHECK(one.subnormals == whole.subnormals);

@@ -13,7 +13,7 @@
 
 using namespace syclamp;
 
-TEST_CASE("groups have settings, verdicts and steps of their own", "[optimizers]") {
+TEST_CASE("groups have settings, decisions and steps of their own", "[optimizers]") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   const device_buffer<float> g(on.queue(), std::vector<float>(300, 1.0f)), w(on.queue(), std::vector<float>(300, 0.0f));
@@ -21,11 +21,11 @@ TEST_CASE("groups have settings, verdicts and steps of their own", "[optimizers]
   for (std::uint32_t i = 0; i < 3; ++i)
     all.push_back({.gradient = {g.data() + 100 * i, 100}, .model = {w.data() + 100 * i, 100}, .group = i});
   fused_optimizer run(on, all, {sgd{.lr = 1.0}, sgd{.lr = 2.0, .maximize = true}, sgd{.lr = 4.0}});
-  const device_buffer<step_verdict> verdicts(on.queue(),
-                                             {step_verdict{}, {1, 1.0f, 0.5f, 1.0f}, {0, 1.0f, 1.0f, 1.0f}});
+  const device_buffer<step_decision> decisions(on.queue(),
+                                               {step_decision{}, {1, 1.0f, 0.5f, 1.0f}, {0, 1.0f, 1.0f, 1.0f}});
 
-  run.apply(step_inputs{run.gradients(), verdicts.data(), true});
-  run.apply(step_inputs{run.gradients(), verdicts.data() + 1, false});
+  run.apply(step_inputs{run.gradients(), decisions.data(), true});
+  run.apply(step_inputs{run.gradients(), decisions.data() + 1, false});
 
   const auto weights = w.read();
   CHECK(weights[0] == -1.0f - 0.5f);
@@ -61,11 +61,11 @@ TEST_CASE("a group of an optimizer is as good as an optimizer of its own, whiche
 
   const std::vector<std::uint32_t> takes_first{0, 1, 1, 0, 1}, takes_second{1, 0, 1, 0, 1};
   for (std::size_t t = 0; t < takes_first.size(); ++t) {
-    const device_buffer<step_verdict> verdicts(
-        on.queue(), {step_verdict{takes_first[t], 1.0f, 0.5f, 0.75f}, {takes_second[t], 1.0f, 0.25f, 1.0f}});
-    both.apply(step_inputs{both.gradients(), verdicts.data(), true});
-    first.apply(step_inputs{first.gradients(), verdicts.data(), false});
-    second.apply(step_inputs{second.gradients(), verdicts.data() + 1, false});
+    const device_buffer<step_decision> decisions(
+        on.queue(), {step_decision{takes_first[t], 1.0f, 0.5f, 0.75f}, {takes_second[t], 1.0f, 0.25f, 1.0f}});
+    both.apply(step_inputs{both.gradients(), decisions.data(), true});
+    first.apply(step_inputs{first.gradients(), decisions.data(), false});
+    second.apply(step_inputs{second.gradients(), decisions.data() + 1, false});
     on.wait();
   }
 
@@ -110,7 +110,7 @@ TEST_CASE("a tensor that was absent on the first step of its group goes by the s
                          {.gradient = {g.data() + 1, 1}, .model = {w.data() + 1, 1}}},
                         settings);
     const tensor_list without(on, {{{g.data(), 1}}, {{absent, 1}}});
-    const device_verdict yes(on, step_verdict{});
+    const device_decision yes(on, step_decision{});
     run.apply(step_inputs{without, yes, false});
     on.wait();
     CHECK(w.read()[1] == 0.0f);

@@ -126,10 +126,10 @@ TEST_CASE("a gradient that moves onto what a step writes is refused by the step"
   moved(optimizer.state(1, 1).data(), "moment 1 of tensor 1 (\"b\")");
   moved(optimizer.state(0, 0).data(), "moment 0 of tensor 0 (\"a\")");
   // Other lists that are given to the step are looked at, too.
-  const device_verdict verdict(on, {1, 1.0f, 1.0f, 1.0f});
+  const device_decision decision(on, {1, 1.0f, 1.0f, 1.0f});
   const tensor_list others(on, {{in.fp32(1), "x"}, {in.fp32(6), "y"}});
   CHECK_THROWS_MATCHES(
-      optimizer.apply(step_inputs{others, verdict, false}), invalid_argument,
+      optimizer.apply(step_inputs{others, decision, false}), invalid_argument,
       MessageMatches(ContainsSubstring("gradient of tensor 0 (\"x\")") && ContainsSubstring("weights of tensor 0")));
   on.wait();
 }

@@ -18,7 +18,7 @@ TEST_CASE("the learning rate follows its schedule, by applied steps", "[optimize
   CAPTURE(on.profile_name());
   const device_buffer<float> g(on.queue(), {1.0f}), w(on.queue(), {0.0f});
   fused_optimizer run(on, {{.gradient = {g.data(), 1}, .model = {w.data(), 1}}}, sgd{.lr = 1.0});
-  const device_verdict skip(on, {0, 1.0f, 1.0f, 1.0f});
+  const device_decision skip(on, {0, 1.0f, 1.0f, 1.0f});
   const auto taken = [&] {  // the learning rate of the next step: that is the step itself, from 0
     on.queue().memset(w.data(), 0, sizeof(float));
     run.apply(step_inputs{run.gradients(), skip, false});

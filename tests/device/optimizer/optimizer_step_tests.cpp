@@ -89,9 +89,10 @@ TEST_CASE(
     CHECK(record.was_applied() == (i % 4 != 3));
     if (record.was_applied()) {
       CHECK(record.clip < 1.0f);
-      const device_buffer<step_verdict> verdict(on.queue(), {step_verdict{1, 1.0f, 1.0f / record.scale, record.clip}});
+      const device_buffer<step_decision> decision(on.queue(),
+                                                  {step_decision{1, 1.0f, 1.0f / record.scale, record.clip}});
       by_hand.backward(i);
-      by_hand.optimizer.apply(step_inputs{by_hand.optimizer.gradients(), verdict.data(), false});
+      by_hand.optimizer.apply(step_inputs{by_hand.optimizer.gradients(), decision.data(), false});
       on.wait();
     }
   }

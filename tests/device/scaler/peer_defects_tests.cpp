@@ -20,11 +20,11 @@ using namespace syclamp;
 TEST_CASE("D2: any finding means skip, not just the value 1") {
   // PyTorch's fused kernels skip if found_inf == 1; two devices that overflow make it 2.
   const engine& on = any_engine();
-  const std::uint32_t findings =
+  const std::uint32_t flags =
       GENERATE(found_inf + 0u, found_nan + 0u, found_inf | found_nan, found_by_user + 0u, 0x80000000u);
-  CAPTURE(on.profile_name(), findings);
+  CAPTURE(on.profile_name(), flags);
   inspection bad;
-  bad.findings = findings;
+  bad.flags = flags;
   const device_buffer<inspection> seen(on.queue(), {bad});
   const device_buffer<float> gradient(on.queue(), {1.0f}), sum(on.queue(), {5.0f});
   const tensor_list in(on, array_view(gradient.data(), 1)), out(on, array_view(sum.data(), 1));
@@ -48,7 +48,7 @@ TEST_CASE("D4: finite gradients that a tiny scale turns into Inf are an overflow
   const device_scalar tiny(on, 0x1p-120f), zero(on, 0.0f), fine(on, 0x1p-100f);
 
   look(tiny);
-  CHECK(look.result().findings == found_inf);
+  CHECK(look.result().flags == found_inf);
   CHECK(look.result().infs == 0);  // none of them is Inf by itself
   if (level == detail::tensors) {
     CHECK(look.tensors()[0].all_finite());
@@ -101,7 +101,7 @@ TEST_CASE("D7: a finding stays, whatever finite tensors of other types, groups o
   look();
   clean();
 
-  CHECK(look.result().findings == found_inf);
+  CHECK(look.result().flags == found_inf);
   CHECK(clean.result().all_finite());
   CHECK(sticky.read()[0] == found_inf);
 }

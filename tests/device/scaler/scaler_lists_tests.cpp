@@ -77,16 +77,16 @@ TEST_CASE("a list that is dropped in the middle of a step is kept until its reco
   CHECK(sums.read()[0] > 0.0f);
 }
 
-TEST_CASE("a verdict stays until the update, whether the list is held or not", "[lists]") {
+TEST_CASE("a decision stays until the update, whether the list is held or not", "[lists]") {
   const engine& on = all_engines().front();
   loss_scaler scaler(on, {.init = 4});
   const device_buffer<float> memory(on.queue(), {4.0f, infinity});
   scaler.scaled_by_caller();
-  const step_verdict* bad = scaler.inspect(tensor_list(on, array_view(memory.data() + 1, 1)));
-  const step_verdict* good = scaler.inspect(tensor_list(on, array_view(memory.data(), 1)));
-  std::vector<step_verdict> read(2);
-  on.queue().memcpy(&read[0], bad, sizeof(step_verdict));
-  on.queue().memcpy(&read[1], good, sizeof(step_verdict)).wait();
+  const step_decision* bad = scaler.inspect(tensor_list(on, array_view(memory.data() + 1, 1)));
+  const step_decision* good = scaler.inspect(tensor_list(on, array_view(memory.data(), 1)));
+  std::vector<step_decision> read(2);
+  on.queue().memcpy(&read[0], bad, sizeof(step_decision));
+  on.queue().memcpy(&read[1], good, sizeof(step_decision)).wait();
   CHECK(read[0].apply == 0);
   CHECK(read[1].apply == 1);
   scaler.update();

@@ -168,7 +168,7 @@ TEST_CASE("a step whose optimizer throws is not recorded as applied, and the nex
   CHECK(record.refused == 1);
   CHECK(record.applied == 0);
   CHECK(record.skipped == 1);
-  CHECK(record.findings == found_nothing);
+  CHECK(record.flags == found_nothing);
   CHECK(record.next_scale == record.scale);
 
   optimizer.fails = false;
@@ -199,7 +199,7 @@ TEST_CASE("an overflow stays an overflow if the optimizer throws, and a flag tha
   scaler.scaled_by_caller();
   CHECK_THROWS_AS(scaler.step(optimizer), std::runtime_error);
   const std::uint32_t flag = found_by_user;
-  on.queue().memcpy(scaler.device_user_findings(), &flag, sizeof flag).wait();
+  on.queue().memcpy(scaler.device_user_flags(), &flag, sizeof flag).wait();
   scaler.update();
   CHECK(scaler.outcome().outcome == step_outcome::by_user);
   optimizer.fails = false;

@@ -78,7 +78,7 @@ TEST_CASE("what a step sees of many chunks is what an inspection sees, whichever
     inspect();
     const inspection seen = inspect.result();
     CHECK(record.elements == elements);
-    CHECK(record.findings == seen.findings);
+    CHECK(record.flags == seen.flags);
     CHECK(record.infs == seen.infs);
     CHECK(record.zeros == seen.zeros);
     CHECK(record.subnormals == seen.subnormals);
@@ -198,16 +198,16 @@ TEST_CASE("law 8: finite gradients with an infinite norm are skipped if they are
   CHECK(code.optimizer.weight() == 1e38f);
 }
 
-TEST_CASE("the verdict clips by the norm of the unscaled gradients") {
+TEST_CASE("the decision clips by the norm of the unscaled gradients") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   training code(on, {.init = 256});
   const device_scalar max_norm(on, 5.0f);
   code.scaler.scaled_by_caller();
   code.backward(1.0f, 256.0f);  // norm 10
-  const step_verdict* verdict = code.scaler.inspect(code.optimizer.gradients(), max_norm);
-  step_verdict read;
-  on.queue().memcpy(&read, verdict, sizeof read).wait();
+  const step_decision* decision = code.scaler.inspect(code.optimizer.gradients(), max_norm);
+  step_decision read;
+  on.queue().memcpy(&read, decision, sizeof read).wait();
   CHECK(read.apply == 1);
   CHECK(read.clip == 5.0f / (10.0f + 1e-6f));
   CHECK(read.gradient(256.0f) == 1.0f * read.clip);
@@ -222,7 +222,7 @@ TEST_CASE("the caller's flag and a spike of the norm skip a step and leave the s
   training code(on, {.init = 64, .interval = 2});
   CHECK(code.step(1.0f).was_applied());
   const std::uint32_t flag = found_by_user;
-  on.queue().memcpy(code.scaler.device_user_findings(), &flag, sizeof flag).wait();
+  on.queue().memcpy(code.scaler.device_user_flags(), &flag, sizeof flag).wait();
   CHECK(code.step(1.0f).outcome == step_outcome::by_user);
   CHECK(code.step(1.0f).next_scale == 128.0f);  // the flag was for one step; two clean steps make it grow
   CHECK(code.optimizer.weight() == 2.0f);
@@ -309,10 +309,10 @@ TEST_CASE("several scales: each group has its own, and skips with the others or 
   const tensor_list gradients(
       on, {{{memory.data(), 2}, "a", 0}, {{memory.data() + 2, 1}, "b", 1}, {{memory.data() + 3, 1}, "c", 2}});
   scaler.scaled_by_caller();
-  const step_verdict* verdicts = scaler.inspect(gradients);
+  const step_decision* decisions = scaler.inspect(gradients);
   scaler.update();
-  std::vector<step_verdict> read(3);
-  on.queue().memcpy(read.data(), verdicts, 3 * sizeof(step_verdict)).wait();
+  std::vector<step_decision> read(3);
+  on.queue().memcpy(read.data(), decisions, 3 * sizeof(step_decision)).wait();
   CHECK(read[0].apply == (together ? 0 : 1));
   CHECK(read[1].apply == 0);
   CHECK(read[2].apply == (together ? 0 : 1));
@@ -551,7 +551,7 @@ TEST_CASE("a flag that comes after the last look is for the next step") {
   code.backward(1.0f, 4.0f);
   code.scaler.unscale(code.optimizer);
   const std::uint32_t flag = found_by_user;
-  on.queue().memcpy(code.scaler.device_user_findings(), &flag, sizeof flag).wait();
+  on.queue().memcpy(code.scaler.device_user_flags(), &flag, sizeof flag).wait();
   code.scaler.step(code.optimizer);
   code.scaler.update();
   CHECK(code.scaler.outcome().was_applied());
@@ -677,7 +677,7 @@ TEST_CASE("the ledger tells what happened, with the name of the tensor that over
   CHECK(last.nans == 1);
   CHECK(last.zeros == 1);
   CHECK(last.subnormals == 1);
-  CHECK(last.findings == (found_inf | found_nan));
+  CHECK(last.flags == (found_inf | found_nan));
   CHECK(last.scale == 0.5f);
   CHECK(last.next_scale == 0.25f);
   CHECK(last.skips_in_a_row == 6);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains and saves each step, until it is done or killed; goes on where the file is.
 //   checkpoint_saver FILE STEPS CALL AFTERWARDS
-// It is killed at its call number CALL to the system while it saves, if that is not 0 (tests/support/kill_points.hpp). It says
-// by a byte each on standard output that it is about to save (s), and that it has saved (d).
+// It is killed at its call number CALL to the system while it saves, if that is not 0 (tests/support/kill_points.hpp).
+// It says by a byte each on standard output that it is about to save (s), and that it has saved (d).
 #include <unistd.h>
 
 #include <cstdlib>

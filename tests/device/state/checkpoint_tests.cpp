@@ -80,7 +80,7 @@ void check_same_decisions(const syclamp::scaler_snapshot& a, const syclamp::scal
     const syclamp::step_record &x = a.ledger[i].record, &y = b.ledger[i].record;
     const auto numbers = [](const syclamp::step_record& of) {
       return std::tuple(of.step, of.outcome, of.status, of.scale, of.next_scale, of.applied, of.skipped, of.amax,
-                        of.findings, of.elements, of.infs, of.nans, of.zeros, of.subnormals, of.lists);
+                        of.flags, of.elements, of.infs, of.nans, of.zeros, of.subnormals, of.lists);
     };
     CHECK(numbers(x) == numbers(y));
   }

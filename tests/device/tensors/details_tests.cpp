@@ -26,7 +26,7 @@ namespace {
 
 /// What the oracle says of tensor number `index` of a list of all sizes.
 template <typename Format>
-reference::findings expected(const tensors_of_all_sizes<Format>& data, std::size_t index) {
+reference::statistics expected(const tensors_of_all_sizes<Format>& data, std::size_t index) {
   std::uint64_t place = 0;
   for (std::size_t i = 0; i < index; ++i) place += sizes[i] + 3;
   return reference::inspect(sizes[index], Format::format, [&](std::uint64_t i) { return data.content[place + i]; });
@@ -42,7 +42,7 @@ void check_sum(float sum, std::int32_t exponent, double truth) {
   CHECK(std::abs(got - truth) <= sum_tolerance * truth);
 }
 
-void check_counts(const inspection& seen, const reference::findings& truth, std::uint64_t elements) {
+void check_counts(const inspection& seen, const reference::statistics& truth, std::uint64_t elements) {
   CHECK(seen.elements == elements);
   CHECK(seen.infs == truth.infs);
   CHECK(seen.nans == truth.nans);
@@ -90,7 +90,7 @@ TEMPLATE_TEST_CASE("each tensor is told about by itself", "", ALL_FORMATS) {
   CHECK(all.nans == same.nans);
   CHECK(all.zeros == same.zeros);
   CHECK(all.subnormals == same.subnormals);
-  CHECK(all.findings == same.findings);
+  CHECK(all.flags == same.flags);
   CHECK(all.first_bad == same.first_bad);
   CHECK(all.first_bad_tensor == same.first_bad_tensor);
   CHECK(data.memory.read() == data.content);
@@ -270,7 +270,7 @@ TEMPLATE_TEST_CASE("unscaling while inspecting writes to outputs of any alignmen
   check_converted(in, out, 0.25);
 }
 
-TEST_CASE("what is unscaled in place is judged as it was") {
+TEST_CASE("what is unscaled in place is decided as it was") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
@@ -294,7 +294,7 @@ TEST_CASE("what is unscaled in place is judged as it was") {
   CHECK(seen.nans == 1);
   CHECK(seen.first_bad_tensor == 0);
   CHECK(seen.first_bad == 100);
-  CHECK(seen.findings == (found_inf | found_nan));
+  CHECK(seen.flags == (found_inf | found_nan));
   CHECK(memory.read()[5] == infinity);
   CHECK(memory.read()[6] == 16384.0f);
 }

@@ -263,7 +263,7 @@ TEST_CASE("lists that do not fit are refused with the tensor's name and the reme
   CHECK_THROWS_AS(clip_coefficient(on, nullptr, s, nullptr), invalid_argument);
   CHECK_THROWS_AS(clip(unscaled_gradients::never_scaled(fp32(0, 10)), nullptr), invalid_argument);
   CHECK_THROWS_AS(clip_by_value(unscaled_gradients::never_scaled(fp32(0, 10)), nullptr), invalid_argument);
-  CHECK_THROWS_AS(reset_findings(on, nullptr), invalid_argument);
+  CHECK_THROWS_AS(reset_flags(on, nullptr), invalid_argument);
   CHECK_THROWS_MATCHES(cast(fp32(0, 10), fp32(20, 10), {.scales = s, .divide = true}), invalid_argument,
                        MessageMatches(ContainsSubstring("unscale")));
   CHECK_THROWS_MATCHES(cast(fp32(0, 10), wide), invalid_argument, MessageMatches(ContainsSubstring("not written")));

@@ -49,7 +49,7 @@ std::vector<typename Format::bits> gradients(std::uint64_t count, std::uint32_t 
 }
 
 template <typename Format>
-reference::findings expected(const std::vector<typename Format::bits>& data) {
+reference::statistics expected(const std::vector<typename Format::bits>& data) {
   return reference::inspect(data.size(), Format::format, [&](std::uint64_t i) { return data[i]; });
 }
 
@@ -68,8 +68,8 @@ void check(const inspection& seen, const std::vector<typename Format::bits>& dat
   CHECK(seen.zeros == truth.zeros);
   CHECK(seen.subnormals == truth.subnormals);
   CHECK(seen.first_bad == truth.first_bad);
-  CHECK(((seen.findings & found_inf) != 0) == (truth.infs != 0));
-  CHECK(((seen.findings & found_nan) != 0) == (truth.nans != 0));
+  CHECK(((seen.flags & found_inf) != 0) == (truth.infs != 0));
+  CHECK(((seen.flags & found_nan) != 0) == (truth.nans != 0));
   CHECK(seen.all_finite() == (truth.infs + truth.nans == 0));
   CHECK(seen.first_bad_tensor == (seen.all_finite() ? no_element : 0));
   if (truth.nans != 0) {
@@ -206,15 +206,15 @@ TEST_CASE("chunks add up exactly, in sums, counts and places beyond 2^32") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   constexpr std::uint64_t chunks = 70'001;
-  kernels::chunk_findings one{};
+  kernels::chunk_statistics one{};
   one.elements = chunk;
   one.first_bad = kernels::no_bad_element;
   one.sum_of_squares = 1.0f;
-  std::vector<kernels::chunk_findings> findings(chunks, one);
-  findings[0].sum_of_squares = 0x1p24f;
-  findings[chunks - 1].infs = 1;
-  findings[chunks - 1].first_bad = 17;
-  const device_buffer<kernels::chunk_findings> memory(on.queue(), findings);
+  std::vector<kernels::chunk_statistics> statistics(chunks, one);
+  statistics[0].sum_of_squares = 0x1p24f;
+  statistics[chunks - 1].infs = 1;
+  statistics[chunks - 1].first_bad = 17;
+  const device_buffer<kernels::chunk_statistics> memory(on.queue(), statistics);
   const device_buffer<std::uint64_t> starts(on.queue(), {0, 1000 * chunk, chunks * chunk});
   const device_buffer<inspection> result(on.queue(), std::vector<inspection>(1));
 
@@ -258,28 +258,28 @@ TEST_CASE("cutting the data leaves counts and amax as they are") {
   CHECK(whole.subnormals == left.subnormals + right.subnormals);
   CHECK(whole.infs == left.infs + right.infs);
   CHECK(whole.worst_bits == std::max(left.worst_bits, right.worst_bits));
-  CHECK(whole.findings == (left.findings | right.findings));
+  CHECK(whole.flags == (left.flags | right.flags));
 }
 
-TEST_CASE("the chunk kernel writes its findings and nothing else") {
+TEST_CASE("the chunk kernel writes its statistics and nothing else") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   const auto data = gradients<float32>(3 * chunk + 1, 7);
   const device_buffer<std::uint32_t> memory(on.queue(), data);
-  const device_buffer<kernels::chunk_findings> findings(on.queue(), std::vector<kernels::chunk_findings>(4));
+  const device_buffer<kernels::chunk_statistics> statistics(on.queue(), std::vector<kernels::chunk_statistics>(4));
   const tensor_list list(on, array_view(memory.data(), data.size(), element_type::float32));
   const auto& table = list.prepared();
 
   for (const std::uint64_t groups : {1, 2, 3, 4, 9}) {  // more groups than chunks: some have nothing to do
     CAPTURE(groups);
     on.kernels().submit(on.queue(), launch::inspect_chunks, groups, table.addresses, table.starts, table.kinds,
-                        table.tensors, findings.data());
+                        table.tensors, statistics.data());
     on.wait();
 
     std::uint64_t zeros = 0;
-    for (const auto& one : findings.read()) zeros += one.zeros;
+    for (const auto& one : statistics.read()) zeros += one.zeros;
     CHECK(zeros == expected<float32>(data).zeros);
-    CHECK(findings.canaries_are_alive());
+    CHECK(statistics.canaries_are_alive());
   }
 }
 

@@ -323,17 +323,17 @@ TEST_CASE("law 2: a finite gradient that unscaling would make infinite is an INF
     for (const detail level : {detail::list, detail::tensors}) {
       const inspector look(list, level);
       look(scale);
-      CHECK(look.result().findings == (found_inf | found_nan));
+      CHECK(look.result().flags == (found_inf | found_nan));
       CHECK(std::isnan(look.result().amax));
       CHECK(look.result().infs == 0);
       look();
-      CHECK(look.result().findings == found_nan);
+      CHECK(look.result().flags == found_nan);
     }
     loss_scaler scaler(on, {.mode = scaling_mode::fixed, .init = 0x1p-10f, .min = 0x1p-20f});
     scaler.scaled_by_caller();
     scaler.unscale(list);  // in place: what is read again is no longer what was inspected
     scaler.update();
-    CHECK(scaler.outcome().findings == (found_inf | found_nan));
+    CHECK(scaler.outcome().flags == (found_inf | found_nan));
     CHECK(scaler.outcome().outcome == step_outcome::skipped_inf);
     CHECK(scaler.outcome().infs == 0);
     CHECK(scaler.outcome().nans == 1);

@@ -75,7 +75,7 @@ struct mixed_tensors {
     bytes.insert(bytes.end(), raw, raw + size_of(type));
   }
 
-  reference::findings expected(std::size_t index) const {
+  reference::statistics expected(std::size_t index) const {
     const place& one = places[index];
     return reference::inspect(one.count, format_of(one.type), [&](std::uint64_t i) {
       std::uint64_t bits = 0;
@@ -97,7 +97,7 @@ TEST_CASE("a list of all types and sizes is inspected as one, aligned or not") {
   const bool aligned = GENERATE(true, false);
   CAPTURE(on.profile_name(), aligned);
   const mixed_tensors given(on, aligned);
-  reference::findings truth;
+  reference::statistics truth;
   std::uint64_t elements = 0;
   for (std::size_t i = 0; i < given.tensors.size(); ++i) {
     const auto one = given.expected(i);
@@ -142,7 +142,7 @@ TEST_CASE("the first bad tensor and its element are named, the lowest of several
   inspection seen = inspect_list(on, given.tensors);
   CHECK(seen.first_bad_tensor == last);
   CHECK(seen.first_bad == given.places[last].count - 1);
-  CHECK(seen.findings == found_inf);
+  CHECK(seen.flags == found_inf);
 
   poison(middle, 64000, 0x7c01);  // a signalling NaN
   poison(middle, 64001, 0x7c00);  // Inf

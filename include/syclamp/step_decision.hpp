@@ -10,9 +10,9 @@ namespace syclamp {
 
 /// Written on the device by `loss_scaler`, read there by kernels that apply a step, the library's or your own:
 ///
-///     if (verdict->apply == 0) return;                    // leave weights and state exactly as they are
-///     const float g = verdict->gradient(float(grad[i]));  // unscaled and clipped
-struct step_verdict {
+///     if (decision->apply == 0) return;                    // leave weights and state exactly as they are
+///     const float g = decision->gradient(float(grad[i]));  // unscaled and clipped
+struct step_decision {
   std::uint32_t apply = 1;      ///< 0: this step is to be skipped as a whole
   float unscale_first = 1.0f;   ///< the reciprocal of the scale, as two factors: neither is subnormal, and for a power
   float unscale_second = 1.0f;  ///< of two both products are exact. 1 and 1 if the gradients are unscaled already

@@ -10,13 +10,13 @@
 
 namespace syclamp::kernels {
 
-inline chunk_findings nothing_found() {
-  chunk_findings nothing{};
+inline chunk_statistics nothing_found() {
+  chunk_statistics nothing{};
   nothing.first_bad = no_bad_element;
   return nothing;
 }
 
-inline chunk_findings merge(chunk_findings a, const chunk_findings& b) {
+inline chunk_statistics merge(chunk_statistics a, const chunk_statistics& b) {
   a.worst_bits = a.worst_bits > b.worst_bits ? a.worst_bits : b.worst_bits;
   a.elements += b.elements;
   a.infs += b.infs;
@@ -126,8 +126,8 @@ struct tally {
     }
   }
 
-  chunk_findings total() const {
-    chunk_findings found = nothing_found();
+  chunk_statistics total() const {
+    chunk_statistics found = nothing_found();
     found.worst_bits = as_binary64<Format>(static_cast<typename Format::word>(__builtin_reduce_max(worst)));
     found.zeros = counts.zeros() - filled;
     found.subnormals = counts.tiny() - filled - found.zeros;
@@ -156,14 +156,14 @@ struct totals {
     a.seen.first_bad_tensor = b.seen.first_bad_tensor;
     a.seen.first_bad = b.seen.first_bad;
   }
-  a.seen.findings |= b.seen.findings;
+  a.seen.flags |= b.seen.flags;
   a.squares.add(b.squares);
   a.magnitudes.add(b.magnitudes);
   a.largest_finite = a.largest_finite > b.largest_finite ? a.largest_finite : b.largest_finite;
   return a;
 }
 
-[[gnu::always_inline]] inline totals total_of(const chunk_findings& found) {
+[[gnu::always_inline]] inline totals total_of(const chunk_statistics& found) {
   totals one;
   one.seen.elements = found.elements;
   one.seen.infs = found.infs;
@@ -177,7 +177,7 @@ struct totals {
   return one;
 }
 
-/// `largest_finite` stays 0: overflow after unscaling is already in `findings`.
+/// `largest_finite` stays 0: overflow after unscaling is already in `flags`.
 [[gnu::always_inline]] inline totals total_of(const inspection& seen) {
   return {
       seen, {{seen.sum_of_squares, 0}, seen.squares_exponent}, {{seen.sum_of_magnitudes, 0}, seen.magnitudes_exponent}};
@@ -194,7 +194,7 @@ struct totals {
   // Finite gradients that unscaling would turn into Inf or NaN are an overflow as well (law 2), also beside a NaN.
   const std::uint32_t unscaled = __builtin_bit_cast(std::uint32_t, unscale(all.largest_finite)) & 0x7fffffffu;
   const bool overflows = scale != nullptr && unscaled >= infinity;
-  seen.findings |= (seen.infs != 0 || overflows ? found_inf : 0u) | (seen.nans != 0 ? found_nan : 0u);
+  seen.flags |= (seen.infs != 0 || overflows ? found_inf : 0u) | (seen.nans != 0 ? found_nan : 0u);
   const wide_sum squares = all.squares.folded(), magnitudes = all.magnitudes.folded();
   seen.sum_of_squares = squares.part.sum;
   seen.squares_exponent = squares.exponent;
