@@ -39,7 +39,7 @@ constexpr std::size_t front_bytes = magic.size() + sizeof(std::uint32_t) + 2 * s
 /// `most_values`.
 constexpr std::uint64_t longest_head = std::uint64_t{1} << 30;
 
-const std::string itself = "checkpoint: it";
+constexpr const char* itself = "checkpoint: it";
 
 using state_codec::refuse;
 

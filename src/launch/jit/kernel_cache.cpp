@@ -170,7 +170,7 @@ fs::path kernel_cache::user_folder() {
 
 fs::path kernel_cache::default_folder() {
   if (environment("SYCLAMP_CACHE") == "off") return {};
-  if (const auto named = environment("SYCLAMP_CACHE_DIR"); !named.empty()) return named;
+  if (auto named = environment("SYCLAMP_CACHE_DIR"); !named.empty()) return named;
   return user_folder();
 }
 
