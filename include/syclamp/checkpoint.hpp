@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include <syclamp/fused_optimizer.hpp>
 #include <syclamp/loss_scaler.hpp>
-#include <syclamp/optimizers.hpp>
 
 namespace syclamp {
 

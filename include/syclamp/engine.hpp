@@ -65,8 +65,8 @@ class engine {
   launch::kernel_library& kernels() const;
 
  private:
-  struct state;
-  std::shared_ptr<state> state_;
+  struct impl;
+  std::shared_ptr<impl> impl_;
 };
 
 /// Names of all tuning profiles. Every profile is correct on every device; one of them is fast on it.

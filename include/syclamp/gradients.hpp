@@ -23,12 +23,8 @@ namespace syclamp {
 /// to FP32 first.) To inspect in the same pass: `inspector::unscale`.
 /// \param out    FP32 tensors: a shadow of FP16 or BF16 gradients, or FP32 gradients themselves
 /// \param scale  in device memory, positive and finite
-/// \throws invalid_argument if a tensor of `out` is not FP32 (see `unscale_lossy`), or the lists do not fit
+/// \throws invalid_argument if a tensor of `out` is not FP32 or the lists do not fit
 unscaled_gradients unscale(const tensor_list& in, const tensor_list& out, const float* scale);
-
-/// Like `unscale`, but `out` may be FP16 or BF16: unscaled gradients below 6e-8 (FP16) are lost there, which is what
-/// loss scaling is meant to prevent.
-sycl::event unscale_lossy(const tensor_list& in, const tensor_list& out, const float* scale);
 
 /// out = in · factor, rounded to FP32 and then to the type of `out`. For a loss before its backward pass, or any list.
 /// \param factor  in device memory

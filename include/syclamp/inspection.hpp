@@ -15,7 +15,7 @@ enum gradient_flag : std::uint32_t {
   found_nothing = 0,
   found_inf = 1u << 0,      ///< at least one element is +Inf or -Inf, or would be after unscaling
   found_nan = 1u << 1,      ///< at least one element is a NaN
-  found_by_user = 1u << 2,  ///< never set by an inspection: for the caller, in a word that inspectors report to
+  found_by_user = 1u << 2,  ///< never set by an inspection: see `loss_scaler::device_user_flags`
 };
 
 /// `inspection::first_bad` and `first_bad_tensor` when every element is finite.

@@ -48,10 +48,6 @@ class inspector {
   /// \throws invalid_argument if a tensor of `out` is not FP32, or the lists do not fit (see gradients.hpp)
   unscaled_gradients unscale(const tensor_list& out, const float* scale) const;
 
-  /// From now on also ORs the flags of each call into a word in device memory, which no call ever clears: one for
-  /// several inspectors, or for several steps (`reset_flags`). Null: no longer.
-  void report_to(std::uint32_t* flags) const;
-
   const tensor_list& list() const;
 
   // The results in device memory, for kernels that use them. Valid as long as the inspector; filled once the event of
@@ -68,14 +64,9 @@ class inspector {
   exponent_histogram histogram() const;     ///< \throws invalid_argument if the inspector's level is too low
 
  private:
-  friend struct inspector_access;  // the library's own operations
-  struct state;
-  explicit inspector(std::shared_ptr<state> made) : state_(std::move(made)) {}
-  std::shared_ptr<state> state_;
+  struct impl;
+  std::shared_ptr<impl> impl_;
 };
-
-/// Clears a word of flags that inspectors report to.
-sycl::event reset_flags(const engine& on, std::uint32_t* flags);
 
 /// Inspects one array and waits for the result.
 inspection inspect(const engine& on, array_view array);

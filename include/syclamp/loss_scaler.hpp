@@ -181,13 +181,8 @@ class loss_scaler {
   const engine& on() const;
 
  private:
-  sycl::event close(float new_scale);
-  scale_state read_state(std::uint32_t index) const;
-  std::vector<ledger_entry> entries_after(std::uint64_t number) const;
-  std::uint64_t number_of(const step_record& record) const;
-
-  struct state_type;
-  std::shared_ptr<state_type> state_;
+  struct impl;
+  std::shared_ptr<impl> impl_;
 };
 
 }  // namespace syclamp

@@ -49,7 +49,7 @@ class delayed_scaling {
   delayed_scaling(const tensor_list& quantized, const settings& how);
 
   /// Scales for integers in [-limit, limit], one for each tensor of a list of any type; per channel, if the tensors of
-  /// the list are channels (`channels_of`).
+  /// the list are channels.
   delayed_scaling(const tensor_list& tensors, float limit, const settings& how);
 
   // Moving is copying, so that a handle that was moved from stays usable.
@@ -73,8 +73,8 @@ class delayed_scaling {
   std::size_t size() const;  ///< number of tensors
 
  private:
-  struct state;
-  std::shared_ptr<state> state_;
+  struct impl;
+  std::shared_ptr<impl> impl_;
 };
 
 /// out = what integers would keep of in: round(in · scale) in [-limit, limit], divided by the scale; in the type of
@@ -87,10 +87,5 @@ sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const d
 /// \throws invalid_argument as `fake_quantize` does
 sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gradient_out,
                                    const tensor_list& gradient_in, const delayed_scaling& scaling);
-
-/// A tensor as one tensor for each channel, of the same group, for scales of their own. Channels are the outermost
-/// dimension, as those of a weight are in PyTorch: each is contiguous.
-/// \throws invalid_argument if the elements cannot be divided evenly
-std::vector<tensor> channels_of(const tensor& whole, std::uint64_t channels);
 
 }  // namespace syclamp

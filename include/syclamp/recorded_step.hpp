@@ -58,8 +58,8 @@ class recorded_step {
  private:
   void need_state() const;
 
-  struct state_type;
-  std::unique_ptr<state_type> state_;
+  struct impl;
+  std::unique_ptr<impl> impl_;
 };
 
 }  // namespace syclamp

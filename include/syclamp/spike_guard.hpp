@@ -40,8 +40,8 @@ class spike_guard {
   sycl::event check(const float* value, const loss_scaler& scaler) const;
 
  private:
-  struct state;
-  std::shared_ptr<state> state_;
+  struct impl;
+  std::shared_ptr<impl> impl_;
 };
 
 }  // namespace syclamp

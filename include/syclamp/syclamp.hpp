@@ -11,6 +11,7 @@
 #include <syclamp/engine.hpp>
 #include <syclamp/error.hpp>
 #include <syclamp/exponent_histogram.hpp>
+#include <syclamp/fused_optimizer.hpp>
 #include <syclamp/gradients.hpp>
 #include <syclamp/hyper_parameters.hpp>
 #include <syclamp/inspection.hpp>
@@ -19,7 +20,7 @@
 #include <syclamp/log.hpp>
 #include <syclamp/loss_scaler.hpp>
 #include <syclamp/optimizer.hpp>
-#include <syclamp/optimizers.hpp>
+#include <syclamp/optimizer_settings.hpp>
 #include <syclamp/policy_names.hpp>
 #include <syclamp/presets.hpp>
 #include <syclamp/quantization.hpp>
@@ -34,4 +35,3 @@
 #include <syclamp/system_info.hpp>
 #include <syclamp/tensor_list.hpp>
 #include <syclamp/unscaled_gradients.hpp>
-#include <syclamp/version.hpp>

@@ -63,6 +63,9 @@ struct system_report {
   std::vector<std::string> advice;  ///< hardware that was seen but cannot be used, and what to install
 };
 
+/// Version of the library that is linked, as `major.minor.patch`.
+const char* version() noexcept;
+
 /// Looks at every device and runs the arithmetic self-test on each that can be used.
 system_report describe_system();
 

@@ -79,8 +79,8 @@ class tensor_list {
   long use_count() const;         ///< how many handles of this list there are
 
  private:
-  struct state;
-  std::shared_ptr<state> state_;
+  struct impl;
+  std::shared_ptr<impl> impl_;
 };
 
 }  // namespace syclamp

@@ -4,13 +4,14 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 
 #include <syclamp/tensor_list.hpp>
 
 namespace syclamp {
 
-struct step_gate;  // the library's own
+// Only the library's own sources complete these types.
+struct step_gate;
+struct unscaling;
 
 /// A list of FP32 gradients that have been unscaled. Clipping takes nothing else: to clip scaled gradients by mistake
 /// is the most common error in training with loss scaling, and here it does not compile.
@@ -31,11 +32,11 @@ class unscaled_gradients {
   /// Of the operation that unscaled them.
   const sycl::event& done() const { return done_; }
 
- private:
-  friend struct unscaled_maker;  // the library's own operations
-  unscaled_gradients(tensor_list list, sycl::event done, std::shared_ptr<const step_gate> gate)
-      : list_(std::move(list)), done_(std::move(done)), gate_(std::move(gate)) {}
+  // For the library's own operations.
+  explicit unscaled_gradients(const unscaling& made);
+  const step_gate* gate() const { return gate_.get(); }
 
+ private:
   tensor_list list_;
   sycl::event done_;
   std::shared_ptr<const step_gate> gate_;  ///< of the scaler that unscaled them; null: none

@@ -41,6 +41,13 @@ inline std::atomic<std::uint64_t>& device_bytes_counter() {
   return bytes;
 }
 
+/// Whether fresh memory is filled with NaNs of every format, so that a kernel that reads what nobody wrote is found:
+/// for tests, which all switch it on (tests/support/test_listener.cpp).
+inline std::atomic<bool>& poison_fresh_memory() {
+  static std::atomic<bool> is_on = false;
+  return is_on;
+}
+
 template <typename T>
 using device_array = std::unique_ptr<T[], usm_deleter>;
 
@@ -59,6 +66,7 @@ device_array<T> allocate(const sycl::queue& queue, std::size_t count, sycl::usm:
   if (memory == nullptr)
     throw out_of_memory_error(fmt::format("{} has no room for {} bytes; free memory or use a smaller problem",
                                           queue.get_device().get_info<sycl::info::device::name>(), bytes));
+  if (poison_fresh_memory()) sycl::queue(queue).memset(memory, 0xff, bytes).wait();
   ++live_arrays_counter();
   if (where == sycl::usm::alloc::device) device_bytes_counter() += bytes;
   return device_array<T>(static_cast<T*>(memory), usm_deleter{queue});

@@ -81,8 +81,8 @@ sycl::queue best_queue() {
 
 }  // namespace
 
-struct engine::state {
-  state(sycl::queue on, std::string_view profile_name)
+struct engine::impl {
+  impl(sycl::queue on, std::string_view profile_name)
       : queue(checked(std::move(on))),
         tuning(profile_for(queue.get_device(), profile_name)),
         kernels(launch::make_kernel_library(queue, tuning)) {
@@ -98,28 +98,28 @@ struct engine::state {
 engine::engine() : engine((need_runtime(), best_queue())) {}
 
 engine::engine(sycl::queue queue, std::string_view profile)
-    : state_((need_runtime(), make_state<state>(std::move(queue), profile))) {}
+    : impl_((need_runtime(), make_state<impl>(std::move(queue), profile))) {}
 
 sycl::queue& engine::queue() const {
   need_runtime();
-  return state_->queue;
+  return impl_->queue;
 }
-std::string_view engine::profile_name() const { return state_->tuning.name; }
-std::uint64_t engine::kernels_submitted() const { return state_->kernels->submitted(); }
-launch::kernel_library& engine::kernels() const { return *state_->kernels; }
+std::string_view engine::profile_name() const { return impl_->tuning.name; }
+std::uint64_t engine::kernels_submitted() const { return impl_->kernels->submitted(); }
+launch::kernel_library& engine::kernels() const { return *impl_->kernels; }
 
 void engine::compile_all() const {
   for (const launch::operation_base* op : launch::operations)
-    if (!op->is_optional) state_->kernels->prepare(*op);
+    if (!op->is_optional) impl_->kernels->prepare(*op);
 }
 
 void engine::wait() const {
   need_no_recording(queue());
-  state_->waits.fetch_add(1, std::memory_order_relaxed);
-  state_->queue.wait_and_throw();
+  impl_->waits.fetch_add(1, std::memory_order_relaxed);
+  impl_->queue.wait_and_throw();
 }
 
-std::uint64_t engine::waits() const { return state_->waits.load(std::memory_order_relaxed); }
+std::uint64_t engine::waits() const { return impl_->waits.load(std::memory_order_relaxed); }
 
 std::vector<std::string> profile_names() {
   std::vector<std::string> names;

@@ -35,8 +35,8 @@ recordable_state::~recordable_state() {
 
 remembered_states::remembered_states(const sycl::queue& queue) {
   const std::lock_guard lock(all().mutex);
-  for (const auto& [number, one] : all().states)
-    if (one->queue_ == queue) restorers_.emplace(number, one->copy_());
+  for (const auto& [number, state] : all().states)
+    if (state->queue() == queue) restorers_.emplace(number, state->copy());
 }
 
 void remembered_states::restore() const {

@@ -20,8 +20,10 @@ class recordable_state {
   recordable_state(const recordable_state&) = delete;
   recordable_state& operator=(const recordable_state&) = delete;
 
+  const sycl::queue& queue() const { return queue_; }
+  std::function<void()> copy() const { return copy_(); }
+
  private:
-  friend class remembered_states;
   sycl::queue queue_;
   std::function<std::function<void()>()> copy_;
   std::uint64_t number_;

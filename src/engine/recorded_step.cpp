@@ -58,39 +58,39 @@ void replay(sycl::queue&, const finished_graph&) {}
 
 namespace syclamp {
 
-struct recorded_step::state_type {
+struct recorded_step::impl {
   engine on;
   std::function<void()> calls;
   std::optional<finished_graph> graph;
 };
 
 recorded_step::recorded_step(const engine& on, std::function<void()> calls, recording how)
-    : state_(std::make_unique<state_type>(state_type{on, std::move(calls), std::nullopt})) {
-  if (!state_->calls) throw invalid_argument("recorded_step: there are no calls; give a function that submits a step");
-  if (how == recording::if_possible) state_->graph = record(on.queue(), state_->calls);
+    : impl_(std::make_unique<impl>(impl{on, std::move(calls), std::nullopt})) {
+  if (!impl_->calls) throw invalid_argument("recorded_step: there are no calls; give a function that submits a step");
+  if (how == recording::if_possible) impl_->graph = record(on.queue(), impl_->calls);
 }
 
 recorded_step::~recorded_step() {
-  if (is_runtime_gone()) leave_to_exit(state_);
+  if (is_runtime_gone()) leave_to_exit(impl_);
 }
 recorded_step::recorded_step(recorded_step&&) noexcept = default;
 recorded_step& recorded_step::operator=(recorded_step&&) noexcept = default;
 
 void recorded_step::operator()() {
   need_state();
-  if (state_->graph)
-    replay(state_->on.queue(), *state_->graph);
+  if (impl_->graph)
+    replay(impl_->on.queue(), *impl_->graph);
   else
-    state_->calls();
+    impl_->calls();
 }
 
 bool recorded_step::is_recorded() const {
   need_state();
-  return state_->graph.has_value();
+  return impl_->graph.has_value();
 }
 
 void recorded_step::need_state() const {
-  if (!state_) throw misuse_error("recorded_step: this step was moved to another; use that one");
+  if (!impl_) throw misuse_error("recorded_step: this step was moved to another; use that one");
 }
 
 }  // namespace syclamp

@@ -11,7 +11,6 @@
 #include "engine/pci.hpp"
 #include "launch/kernel_library.hpp"
 #include "syclamp/error.hpp"
-#include "syclamp/version.hpp"
 
 namespace syclamp {
 namespace {
@@ -77,6 +76,8 @@ std::vector<std::string> advise(const std::vector<sycl::device>& devices) {
 }
 
 }  // namespace
+
+const char* version() noexcept { return SYCLAMP_VERSION; }
 
 system_report describe_system() {
   system_report report;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sycl_kernels/shared/optimizer_layout.hpp"
-#include "syclamp/optimizers.hpp"
+#include "syclamp/fused_optimizer.hpp"
 #include "tensors/memory_extents.hpp"
 
 namespace syclamp {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "optimizer/optimizer_rules.hpp"
-#include "syclamp/optimizers.hpp"
+#include "syclamp/fused_optimizer.hpp"
 
 namespace syclamp {
 
@@ -36,10 +36,6 @@ struct optimizer_parts {
   kernels::tensor_norms* of_tensors;  ///< null unless the step depends on norms
 
   std::uint64_t count(std::size_t index) const { return parameters[index].gradient.count(); }
-};
-
-struct optimizer_access {
-  static optimizer_parts of(const fused_optimizer& one);
 };
 
 }  // namespace syclamp

@@ -7,7 +7,8 @@
 #include <string_view>
 
 #include "launch/operations.hpp"
-#include "syclamp/optimizers.hpp"
+#include "syclamp/hyper_parameters.hpp"
+#include "syclamp/optimizer_settings.hpp"
 
 namespace syclamp {
 

@@ -13,7 +13,7 @@
 
 namespace syclamp {
 
-struct spike_guard::state {
+struct spike_guard::impl {
   engine on;
   settings how;
   device_array<kernels::running_value> so_far;
@@ -29,16 +29,16 @@ spike_guard::spike_guard(engine on, const settings& how) {
   on.queue().memset(so_far.get(), 0, sizeof(kernels::running_value));
   on.kernels().prepare(launch::guard_value);
   on.wait();
-  state_ = make_state<state>(std::move(on), how, std::move(so_far));
+  impl_ = make_state<impl>(std::move(on), how, std::move(so_far));
 }
 
 sycl::event spike_guard::check(const float* value, const loss_scaler& scaler) const {
   check_given("spike_guard", "value", value);
-  if (scaler.on().queue() != state_->on.queue())
+  if (scaler.on().queue() != impl_->on.queue())
     throw invalid_argument(
         "spike_guard: the scaler belongs to another queue than the guard; make both with the same engine");
-  return state_->on.kernels().submit(state_->on.queue(), launch::guard_value, 1, value, state_->how.threshold,
-                                     state_->how.window, state_->so_far.get(), scaler.device_user_flags());
+  return impl_->on.kernels().submit(impl_->on.queue(), launch::guard_value, 1, value, impl_->how.threshold,
+                                    impl_->how.window, impl_->so_far.get(), scaler.device_user_flags());
 }
 
 }  // namespace syclamp

@@ -69,7 +69,7 @@ struct head {
 head head_of(const checkpoint_parts& parts, std::string_view notes) {
   head made{std::string(notes), {}, {}};
   if (parts.scaler != nullptr) made.scaler = parts.scaler->state();
-  for (const fused_optimizer* one : parts.optimizers) made.optimizers.push_back(record_of(optimizer_access::of(*one)));
+  for (const fused_optimizer* one : parts.optimizers) made.optimizers.push_back(record_of(one->parts()));
   return made;
 }
 
@@ -118,7 +118,7 @@ void check_fits(const head& saved, const checkpoint_parts& parts) {
   if (!saved.scaler && parts.scaler != nullptr)
     refuse(itself, "holds no state of a scaler, but is loaded into one; leave the scaler out");
   for (std::size_t i = 0; i < parts.optimizers.size(); ++i)
-    check_fits(saved.optimizers[i], record_of(optimizer_access::of(*parts.optimizers[i])),
+    check_fits(saved.optimizers[i], record_of(parts.optimizers[i]->parts()),
                fmt::format("checkpoint: optimizer {}", i));
 }
 
@@ -225,7 +225,7 @@ void load_optimizers(const opened_checkpoint& from, const checkpoint_parts& into
     at += bytes;
   };
   for (std::size_t i = 0; i < into.optimizers.size(); ++i)
-    read_state(optimizer_access::of(*into.optimizers[i]), from.content.optimizers[i], next);
+    read_state(into.optimizers[i]->parts(), from.content.optimizers[i], next);
   if (sum_at(from.file, at) != sum.value()) refuse(itself, "has changed while it was read");
 }
 
@@ -248,7 +248,7 @@ void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& 
   const std::string front = front_of(content);
   write(front.data(), front.size());
   for (std::size_t i = 0; i < of.optimizers.size(); ++i)
-    write_state(optimizer_access::of(*of.optimizers[i]), content.optimizers[i], write);
+    write_state(of.optimizers[i]->parts(), content.optimizers[i], write);
   std::string all;
   append_integer(all, sum.value());
   fresh.write(all.data(), all.size());

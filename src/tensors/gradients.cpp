@@ -6,7 +6,7 @@
 #include "tensors/convert.hpp"
 #include "tensors/list_checks.hpp"
 #include "tensors/tensor_table.hpp"
-#include "tensors/unscaled_maker.hpp"
+#include "tensors/unscaling.hpp"
 
 namespace syclamp {
 
@@ -18,7 +18,7 @@ namespace {
 /// Lets the scaler, if one has unscaled the gradients, skip the step if a limit, or the factor that follows from it, is
 /// negative or NaN.
 void check_limits(const unscaled_gradients& gradients, const float* limits, std::uint32_t count, std::uint32_t stride) {
-  const step_gate* gate = unscaled_maker::gate(gradients);
+  const step_gate* gate = gradients.gate();
   if (gate == nullptr) return;
   const engine& on = gradients.list().on();
   on.kernels().submit(on.queue(), launch::check_limits, 1, limits, count, stride, gate->memory, gate->open_steps,
@@ -30,13 +30,7 @@ void check_limits(const unscaled_gradients& gradients, const float* limits, std:
 unscaled_gradients unscale(const tensor_list& in, const tensor_list& out, const float* scale) {
   check_given("unscale", "scale", scale);
   check_unscaling(in, out);
-  return unscaled_maker::make(out, convert(in, out, {.values = scale, .kind = factor_kind::divide}));
-}
-
-sycl::event unscale_lossy(const tensor_list& in, const tensor_list& out, const float* scale) {
-  check_given("unscale_lossy", "scale", scale);
-  check_pair("unscale_lossy", in, out);
-  return convert(in, out, {.values = scale, .kind = factor_kind::divide});
+  return unscaled_gradients(unscaling{out, convert(in, out, {.values = scale, .kind = factor_kind::divide})});
 }
 
 sycl::event scale(const tensor_list& in, const tensor_list& out, const float* factor) {
@@ -51,7 +45,8 @@ unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, con
   check_pair("accumulate", in, sum);
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
   const condition only{unless_bad != nullptr ? &unless_bad->flags : nullptr, found_nothing};
-  return unscaled_maker::make(sum, convert(in, sum, {.values = scale, .kind = factor_kind::divide}, true, only));
+  return unscaled_gradients(
+      unscaling{sum, convert(in, sum, {.values = scale, .kind = factor_kind::divide}, true, only)});
 }
 
 sycl::event clear(const tensor_list& list, const inspection* only_if_bad) {

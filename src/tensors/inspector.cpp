@@ -1,74 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "syclamp/inspector.hpp"
 
+#include <fmt/format.h>
+
+#include "syclamp/error.hpp"
 #include "syclamp/gradients.hpp"
-#include "tensors/inspector_state.hpp"
+#include "tensors/inspection_workspace.hpp"
 #include "tensors/list_checks.hpp"
-#include "tensors/unscaled_maker.hpp"
+#include "tensors/unscaling.hpp"
 
 namespace syclamp {
-inspector::inspector(tensor_list list, detail level) : state_(make_state<state>(std::move(list), level)) {
-  state_->prepare_kernels();
+
+struct inspector::impl {
+  template <typename T>
+  std::vector<T> read(const T* results, std::size_t count) const {
+    const engine& engine = workspace.tensors().on();
+    std::vector<T> values(count);
+    if (count != 0) engine.queue().memcpy(values.data(), results, count * sizeof(T));
+    engine.wait();
+    return values;
+  }
+
+  static void need(const void* results, const char* subject, const char* level) {
+    if (results == nullptr)
+      throw invalid_argument(fmt::format(
+          "this inspector does not tell {}; make it with detail::{} as its second argument", subject, level));
+  }
+
+  inspection_workspace workspace;
+};
+
+inspector::inspector(tensor_list list, detail level)
+    : impl_(make_state<impl>(inspection_workspace(std::move(list), level))) {
+  impl_->workspace.prepare_kernels();
 }
 
-sycl::event inspector::operator()(const float* scale) const {
-  if (state_->details) return state_->inspect_details(scale, 0);
-  state_->look_at_chunks();
-  return state_->add_up(scale);
-}
+sycl::event inspector::operator()(const float* scale) const { return impl_->workspace.inspect(scale); }
 
 unscaled_gradients inspector::unscale(const tensor_list& out, const float* scale) const {
-  const tensor_list& list = state_->list;
+  const inspection_workspace& workspace = impl_->workspace;
   check_given("unscale", "scale", scale);
-  check_unscaling(list, out);
-  if (state_->details) {
-    (*this)(scale);
-    return syclamp::unscale(list, out, scale);
+  check_unscaling(workspace.tensors(), out);
+  if (workspace.has_details()) {
+    workspace.inspect(scale);
+    return syclamp::unscale(workspace.tensors(), out, scale);
   }
-  state_->unscale_chunks(out, scale);
-  return unscaled_maker::make(out, state_->add_up(scale));
+  workspace.unscale_chunks(out, scale);
+  return unscaled_gradients(unscaling{out, workspace.add_up(scale)});
 }
 
-void inspector::report_to(std::uint32_t* statistics) const { state_->sticky = statistics; }
+const tensor_list& inspector::list() const { return impl_->workspace.tensors(); }
+const inspection* inspector::device_result() const { return impl_->workspace.result(); }
+const inspection* inspector::device_tensors() const { return impl_->workspace.tensor_results(); }
+const inspection* inspector::device_groups() const { return impl_->workspace.group_results(); }
+const exponent_histogram* inspector::device_histogram() const { return impl_->workspace.histogram(); }
 
-const tensor_list& inspector::list() const { return state_->list; }
-const inspection* inspector::device_result() const { return state_->result.get(); }
-const inspection* inspector::device_tensors() const {
-  return state_->details ? state_->details->of_tensors.get() : nullptr;
-}
-const inspection* inspector::device_groups() const {
-  return state_->details ? state_->details->of_groups.get() : nullptr;
-}
-const exponent_histogram* inspector::device_histogram() const {
-  return state_->details ? state_->details->histogram.get() : nullptr;
-}
-
-inspection inspector::result() const { return state_->read(device_result(), 1).front(); }
+inspection inspector::result() const { return impl_->read(device_result(), 1).front(); }
 
 std::vector<inspection> inspector::tensors() const {
-  state_->need(device_tensors() != nullptr, "about each tensor", "tensors");
-  return state_->read(device_tensors(), state_->list.size());
+  impl::need(device_tensors(), "about each tensor", "tensors");
+  return impl_->read(device_tensors(), list().size());
 }
 
 std::vector<inspection> inspector::groups() const {
-  state_->need(device_groups() != nullptr, "about groups", "tensors");
-  return state_->read(device_groups(), state_->details->groups);
+  impl::need(device_groups(), "about groups", "tensors");
+  return impl_->read(device_groups(), impl_->workspace.group_count());
 }
 
 exponent_histogram inspector::histogram() const {
-  state_->need(device_histogram() != nullptr, "exponents", "histogram");
-  return state_->read(device_histogram(), 1).front();
+  impl::need(device_histogram(), "exponents", "histogram");
+  return impl_->read(device_histogram(), 1).front();
 }
 
-sycl::event reset_flags(const engine& on, std::uint32_t* statistics) {
-  check_given("reset_flags", "statistics", statistics);
-  return on.queue().memset(statistics, 0, sizeof *statistics);
-}
-
-inspection inspect(const engine& on, array_view array) {
-  const inspector look(tensor_list(on, array));
-  look();
-  return look.result();
+inspection inspect(const engine& engine, array_view array) {
+  const inspector array_inspector(tensor_list(engine, array));
+  array_inspector();
+  return array_inspector.result();
 }
 
 }  // namespace syclamp

@@ -124,7 +124,7 @@ void check_float32(const char* operation, const tensor_list& list, const char* r
 
 void check_unscaling(const tensor_list& in, const tensor_list& out) {
   check_pair("unscale", in, out);
-  check_float32("unscale", out, "unscaled gradients vanish in 16 bits; give it an FP32 shadow, or use unscale_lossy");
+  check_float32("unscale", out, "unscaled gradients vanish in 16 bits; give it an FP32 shadow");
 }
 
 void check_given(const char* operation, const char* parameter, const void* pointer) {

@@ -44,8 +44,8 @@ void check(const delayed_scaling::settings& how) {
 
 }  // namespace
 
-struct delayed_scaling::state {
-  state(engine on_engine, std::vector<float> of_tensors, const settings& chosen)
+struct delayed_scaling::impl {
+  impl(engine on_engine, std::vector<float> of_tensors, const settings& chosen)
       : on(std::move(on_engine)),
         how(chosen),
         limits(std::move(of_tensors)),
@@ -77,53 +77,53 @@ struct delayed_scaling::state {
 
 delayed_scaling::delayed_scaling(const tensor_list& quantized, const settings& how) {
   check(how);
-  state_ = make_state<state>(quantized.on(), limits_of(quantized), how);
+  impl_ = make_state<impl>(quantized.on(), limits_of(quantized), how);
 }
 
 delayed_scaling::delayed_scaling(const tensor_list& tensors, float limit, const settings& how) {
   check(how);
   if (!(limit > 0) || !std::isfinite(limit))
     throw invalid_argument(fmt::format("delayed_scaling: the limit is {}; it must be positive and finite", limit));
-  state_ = make_state<state>(tensors.on(), std::vector<float>(tensors.size(), limit), how);
+  impl_ = make_state<impl>(tensors.on(), std::vector<float>(tensors.size(), limit), how);
 }
 
 sycl::event delayed_scaling::update(const inspector& look) const {
-  const auto count = static_cast<std::uint32_t>(state_->limits.size());
+  const auto count = static_cast<std::uint32_t>(impl_->limits.size());
   if (look.device_tensors() == nullptr)
     throw invalid_argument(
         "delayed_scaling: the inspector tells nothing about each tensor; make it with detail::tensors");
   if (look.list().size() != count)
     throw invalid_argument(fmt::format("delayed_scaling: there are scales for {} tensors, but {} were inspected", count,
                                        look.list().size()));
-  if (look.list().on().queue() != state_->on.queue())
+  if (look.list().on().queue() != impl_->on.queue())
     throw invalid_argument("delayed_scaling: the inspector belongs to another queue; make both with the same engine");
   if (count == 0) return {};
-  const engine& on = state_->on;
+  const engine& on = impl_->on;
   return on.kernels().submit_items(on.queue(), launch::update_scales, count, look.device_tensors(), count,
-                                   state_->device_limits.get(), state_->how.latest_only, state_->how.history,
-                                   state_->history.get(), state_->rows.get(), state_->scales.get());
+                                   impl_->device_limits.get(), impl_->how.latest_only, impl_->how.history,
+                                   impl_->history.get(), impl_->rows.get(), impl_->scales.get());
 }
 
 cast_options delayed_scaling::quantize() const { return {.saturate = true, .scales = device_scales()}; }
 cast_options delayed_scaling::dequantize() const { return {.scales = device_scales(), .divide = true}; }
 
-const float* delayed_scaling::device_scales() const { return state_->scales.get(); }
+const float* delayed_scaling::device_scales() const { return impl_->scales.get(); }
 
 std::vector<float> delayed_scaling::scales() const {
-  std::vector<float> values(state_->limits.size());
-  if (!values.empty()) state_->on.queue().memcpy(values.data(), device_scales(), values.size() * sizeof(float));
-  state_->on.wait();
+  std::vector<float> values(impl_->limits.size());
+  if (!values.empty()) impl_->on.queue().memcpy(values.data(), device_scales(), values.size() * sizeof(float));
+  impl_->on.wait();
   return values;
 }
 
-const float* delayed_scaling::device_limits() const { return state_->device_limits.get(); }
-std::size_t delayed_scaling::size() const { return state_->limits.size(); }
+const float* delayed_scaling::device_limits() const { return impl_->device_limits.get(); }
+std::size_t delayed_scaling::size() const { return impl_->limits.size(); }
 
 float delayed_scaling::limit(std::size_t tensor) const {
   if (tensor >= size())
     throw invalid_argument(
         fmt::format("delayed_scaling: there is no tensor {}; there are scales for {}", tensor, size()));
-  return state_->limits[tensor];
+  return impl_->limits[tensor];
 }
 
 sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling) {
@@ -149,24 +149,6 @@ sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gra
   return library.submit(in.on().queue(), launch::straight_through, groups, from.addresses, from.kinds,
                         gradient.addresses, gradient.kinds, to.addresses, to.kinds, from.starts, from.tensors,
                         scaling.device_scales(), scaling.device_limits());
-}
-
-std::vector<tensor> channels_of(const tensor& whole, std::uint64_t channels) {
-  const array_view& elements = whole.elements;
-  if (channels == 0 || elements.count() % channels != 0)
-    throw invalid_argument(
-        fmt::format("channels_of: {} elements cannot be divided into {} channels; give the size of the "
-                    "outermost dimension",
-                    elements.count(), channels));
-  const std::uint64_t each = elements.count() / channels;
-  const auto* data = static_cast<const std::byte*>(elements.data());
-  std::vector<tensor> tensors;
-  for (std::uint64_t i = 0; i < channels; ++i) {
-    const void* start = data == nullptr ? nullptr : data + i * each * size_of(elements.type());
-    const std::string name = whole.name.empty() ? std::string() : fmt::format("{}[{}]", whole.name, i);
-    tensors.push_back({{start, each, elements.type()}, name, whole.group});
-  }
-  return tensors;
 }
 
 }  // namespace syclamp

@@ -2,7 +2,6 @@
 #include "syclamp/tensor_list.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <limits>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "engine/device_memory.hpp"
+#include "engine/staged_upload.hpp"
 #include "sycl_kernels/shared/layout.hpp"
 #include "syclamp/error.hpp"
 #include "tensors/address_checks.hpp"
@@ -28,9 +28,12 @@ std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uin
 
 }  // namespace
 
-struct tensor_list::state {
-  state(engine on_engine, std::vector<tensor> given)
-      : on(std::move(on_engine)), tensors(std::move(given)), checks(on.queue(), tensors.size()) {
+struct tensor_list::impl {
+  impl(engine on_engine, std::vector<tensor> given)
+      : on(std::move(on_engine)),
+        tensors(std::move(given)),
+        checks(on.queue(), tensors.size()),
+        upload(on.queue(), tensors.size()) {
     if (tensors.size() >= std::numeric_limits<std::uint32_t>::max())
       throw invalid_argument(fmt::format("{} tensors are more than a list can hold (2^32 - 2)", tensors.size()));
     const std::size_t count = tensors.size();
@@ -63,7 +66,6 @@ struct tensor_list::state {
     device_addresses = allocate_on_device<std::uint64_t>(queue, count);
     device_starts = allocate_on_device<std::uint64_t>(queue, count + 1);
     device_kinds = allocate_on_device<std::uint32_t>(queue, count);
-    for (upload& slot : uploads) slot.addresses = allocate_on_host<std::uint64_t>(queue, count);
     queue.memcpy(device_starts.get(), starts.data(), starts.size() * sizeof(std::uint64_t));
     if (count != 0) queue.memcpy(device_kinds.get(), kinds.data(), count * sizeof(std::uint32_t));
     send_addresses();
@@ -91,23 +93,15 @@ struct tensor_list::state {
       throw invalid_argument(fmt::format("there is no tensor {} in a list of {}", index, tensors.size()));
   }
 
-  /// Copies the addresses to the device from one of two host buffers in turn, so that the copy before may still run.
   void send_addresses() {
     need_no_settings_recorded(on.queue());
     changed = false;
     ++view.version;
     if (tensors.empty()) return;
-    upload& slot = uploads[next_upload];
-    next_upload = (next_upload + 1) % uploads.size();
-    slot.done.wait();
-    for (std::size_t i = 0; i < addresses.size(); ++i) slot.addresses[i] = bytes[i] == 0 ? 0 : addresses[i];
-    slot.done = on.queue().memcpy(device_addresses.get(), slot.addresses.get(), tensors.size() * sizeof(std::uint64_t));
+    upload.send(on.queue(), device_addresses.get(), [&](std::uint64_t* sent) {
+      for (std::size_t i = 0; i < addresses.size(); ++i) sent[i] = bytes[i] == 0 ? 0 : addresses[i];
+    });
   }
-
-  struct upload {
-    device_array<std::uint64_t> addresses;
-    sycl::event done;
-  };
 
   engine on;
   std::vector<tensor> tensors;  ///< with the addresses that they had at first
@@ -119,51 +113,50 @@ struct tensor_list::state {
   std::uint32_t types = 0;  ///< one `type_bit` for each type that there is
   device_array<std::uint64_t> device_addresses, device_starts;
   device_array<std::uint32_t> device_kinds;
-  std::array<upload, 2> uploads;
-  std::size_t next_upload = 0;
+  staged_upload<std::uint64_t> upload;
   bool changed = false;
   table view{};
 };
 
 tensor_list::tensor_list(engine on, std::vector<tensor> tensors)
-    : state_(make_state<state>(std::move(on), std::move(tensors))) {}
+    : impl_(make_state<impl>(std::move(on), std::move(tensors))) {}
 
 tensor_list::tensor_list(engine on, array_view only) : tensor_list(std::move(on), std::vector<tensor>{{only}}) {}
 
-std::size_t tensor_list::size() const { return state_->tensors.size(); }
-std::uint64_t tensor_list::elements() const { return state_->elements; }
-std::uint32_t tensor_list::groups() const { return state_->groups; }
-bool tensor_list::is_all(element_type type) const { return (state_->types & ~type_bit(type)) == 0; }
-const engine& tensor_list::on() const { return state_->on; }
-long tensor_list::use_count() const { return state_.use_count(); }
+std::size_t tensor_list::size() const { return impl_->tensors.size(); }
+std::uint64_t tensor_list::elements() const { return impl_->elements; }
+std::uint32_t tensor_list::groups() const { return impl_->groups; }
+bool tensor_list::is_all(element_type type) const { return (impl_->types & ~type_bit(type)) == 0; }
+const engine& tensor_list::on() const { return impl_->on; }
+long tensor_list::use_count() const { return impl_.use_count(); }
 
 const std::string& tensor_list::name(std::uint64_t index) const {
-  state_->need_tensor(index);
-  return state_->tensors[index].name;
+  impl_->need_tensor(index);
+  return impl_->tensors[index].name;
 }
 
 std::uint32_t tensor_list::group(std::size_t index) const {
-  state_->need_tensor(index);
-  return state_->tensors[index].group;
+  impl_->need_tensor(index);
+  return impl_->tensors[index].group;
 }
 
 array_view tensor_list::operator[](std::size_t index) const {
-  state_->need_tensor(index);
-  const array_view& first = state_->tensors[index].elements;
-  return {std::bit_cast<const void*>(state_->addresses[index]), first.count(), first.type()};
+  impl_->need_tensor(index);
+  const array_view& first = impl_->tensors[index].elements;
+  return {std::bit_cast<const void*>(impl_->addresses[index]), first.count(), first.type()};
 }
 
 void tensor_list::set_address(std::size_t index, const void* address) {
-  state_->need_tensor(index);
+  impl_->need_tensor(index);
   const std::uint64_t next = address_of(address);
-  if (state_->addresses[index] == next) return;
-  state_->check(index, next);
-  state_->addresses[index] = next;
-  state_->changed = true;
+  if (impl_->addresses[index] == next) return;
+  impl_->check(index, next);
+  impl_->addresses[index] = next;
+  impl_->changed = true;
 }
 
 void tensor_list::set_addresses(std::span<const void* const> addresses) {
-  state& own = *state_;
+  impl& own = *impl_;
   if (addresses.size() != own.addresses.size())
     throw invalid_argument(
         fmt::format("set_addresses: there are {} addresses for a list of {} tensors; give one for "
@@ -182,8 +175,8 @@ void tensor_list::set_addresses(std::span<const void* const> addresses) {
 }
 
 const tensor_list::table& tensor_list::prepared() const {
-  if (state_->changed) state_->send_addresses();
-  return state_->view;
+  if (impl_->changed) impl_->send_addresses();
+  return impl_->view;
 }
 
 }  // namespace syclamp

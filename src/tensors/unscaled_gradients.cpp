@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "syclamp/unscaled_gradients.hpp"
 
+#include <utility>
+
 #include "tensors/list_checks.hpp"
+#include "tensors/unscaling.hpp"
 
 namespace syclamp {
 
+unscaled_gradients::unscaled_gradients(const unscaling& made) : list_(made.list), done_(made.done), gate_(made.gate) {}
+
 unscaled_gradients unscaled_gradients::never_scaled(tensor_list gradients) {
   check_float32("never_scaled", gradients, "cast it to FP32 first");
-  return {std::move(gradients), {}, nullptr};
+  return unscaled_gradients(unscaling{std::move(gradients), {}});
 }
 
 }  // namespace syclamp

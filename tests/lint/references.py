@@ -8,6 +8,7 @@ In every text file:
 In pages, and in tests for the last rule:
 - Links lead to files that exist. So do paths of the repository and names of source files in back-ticks.
 - A test that is cited as `file`, "name" stands in that file.
+- The tour of a step (docs/tour.md) visits no file twice, and the names in its back-ticks stand in the sources.
 - A defect of another framework (D and a number) has a heading in docs/frameworks.md, and the citing file names that page.
 """
 import os
@@ -19,6 +20,7 @@ GENERATED = re.compile(r"^(\.git|\.syclamp|build|build-.*|report)$")  # folders 
 SHOWS_WRONG_ONES = ("tests/lint/references.py", "tests/lint/references_test.py", "tests/lint/includes_test.py")
 HISTORY = "CHANGELOG.md"  # may name files that were removed
 DEFECTS = "docs/frameworks.md"
+TOUR = "docs/tour.md"
 
 URL = re.compile(r"\b[a-z]+://[^\s)>\"'`]+")
 MACHINE = re.compile(r"(?<![\w.$}>-])/(?:work|home|root|Users|scratch)/\w+")
@@ -31,6 +33,8 @@ LINK = re.compile(r"\]\(([^)\s]+)\)|\b(?:src|href)=\"([^\"]+)\"")
 SPAN = re.compile(r"`([^`\s]+)`")
 SOURCE = re.compile(r"^[\w./-]*\w\.(?:hpp|cpp|py|cmake|sh|svg|lock|j2)$")
 TEST = re.compile(r"`(tests/[^`\s]+)`, \"([^\"]+)\"")
+STOP = re.compile(r"^## +\d.*$", flags=re.M)
+NAME = re.compile(r"^(?:\w+::)*([a-z]\w*)$")
 DEFECT = re.compile(r"\bD[1-9]\d?\b")
 
 
@@ -113,6 +117,16 @@ class repository:
                 if not GENERATED.match(match[1].split("/")[0]) and not match[1].startswith("../"):
                     yield f"{match[1]} does not exist"
 
+    def about_tour(self, text):
+        visited = [name for heading in STOP.findall(text) for name in SPAN.findall(heading)]
+        for name in sorted({name for name in visited if visited.count(name) > 1}):
+            yield f"the tour visits {name} twice"
+        sources = (self.texts[path] for path in self.texts if re.match(r"(?:include|src|sycl_kernels)/", path))
+        words = {word for source in sources for word in re.findall(r"\w+", source)}
+        for match in filter(None, map(NAME.match, SPAN.findall(text))):
+            if match[1] not in words:
+                yield f"no source has the name {match[0]}"
+
     def about_defects(self, path, text):
         known = anchors(self.texts.get(DEFECTS, ""))
         cited = set(DEFECT.findall(text))
@@ -131,6 +145,8 @@ class repository:
                 line = URL.sub("URL", line)
                 for what in (*self.in_any_file(path, line), *(self.in_page(path, line) if is_page else ())):
                     yield f"{path}:{number}: {what}"
+            if path == TOUR:
+                yield from (f"{path}: {what}" for what in self.about_tour(text))
             if is_page:
                 for file, name in TEST.findall(re.sub(r"\s+", " ", text)):
                     if f'"{name}"' not in self.texts.get(file, ""):

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The check of references must object to each of these, and to none of those that are right."""
-from references import complaints
+import sys
+import types
+
 from planted import check
+from references import complaints, repository
 
 WRONG = {
     "docs/a.md": "Run ../shared/tools/ptx first.",
@@ -19,6 +22,7 @@ WRONG = {
     "docs/m.md": "frameworks.md explains D99.",
     "docs/n.md": '<img src="missing.svg">',
     "docs/o.md": "See issue #1234.",
+    "docs/tour.md": "## 1. Here: `src/missing.cpp`",
     "README.md": "`docs/missing.md` tells more.",
     "src/a.cpp": "// As DESIGN says.",
     "src/b.cpp": "// See NOTES §5.",
@@ -45,5 +49,16 @@ RIGHT = {
     "tests/device/a_tests.cpp": '// docs/frameworks.md\nTEST_CASE("D1: a test") {}',
     "build/x.md": "`src/missing.cpp`",
 }
+
+# There is one tour, so what it can get wrong besides a missing file is tried apart.
+SOURCES = types.SimpleNamespace(texts={"src/a.cpp": "void begin_step();"})
+TOURS = {
+    "## 1. A: `src/a.cpp`\nIt calls `protocol::begin_step`, `need_…` and `src/a.cpp`.": [],
+    "## 1. A: `src/a.cpp`\n## 2. B: `src/a.cpp`": ["the tour visits src/a.cpp twice"],
+    "## 1. A: `src/a.cpp`\nIt calls `protocol::end_step`.": ["no source has the name protocol::end_step"],
+}
+for tour, expected in TOURS.items():
+    if list(repository.about_tour(SOURCES, tour)) != expected:
+        sys.exit(f"not what was expected of this tour: {tour}")
 
 check(complaints, WRONG, RIGHT)

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "syclamp/optimizers.hpp"
+#include "syclamp/fused_optimizer.hpp"
 #include "tests/reference/optimizers.hpp"
 
 struct optimizer_case {

@@ -26,3 +26,5 @@ TEST_CASE("a handler may replace itself while it is called, and an empty one dro
 
   CHECK(syclamp::on_warning(previous) == nullptr);
 }
+
+TEST_CASE("a warning that a test does not expect fails the test", "[!shouldfail]") { syclamp::warn("unexpected"); }

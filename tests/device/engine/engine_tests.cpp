@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <thread>
+#include <vector>
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "engine/device_memory.hpp"
 #include "syclamp/syclamp.hpp"
 #include "tests/support/device_buffer.hpp"
 #include "tests/support/devices.hpp"
@@ -66,4 +70,15 @@ TEST_CASE("several threads, each with its own engine or all with one, get the ri
   for (auto& thread : threads) thread.join();
 
   for (std::size_t i = 0; i < sums.size(); ++i) CHECK(sums[i] == 1000.0f * static_cast<float>(i + 1));
+}
+
+TEST_CASE("fresh memory is full of NaNs in all device tests") {
+  const engine& on = all_engines().front();
+  constexpr std::size_t count = 1000;
+  const auto device = allocate_on_device<float>(on.queue(), count), host = allocate_on_host<float>(on.queue(), count);
+  std::vector<float> values(2 * count);
+  on.queue().memcpy(values.data(), device.get(), count * sizeof(float));
+  on.queue().memcpy(values.data() + count, host.get(), count * sizeof(float)).wait();
+
+  CHECK(std::all_of(values.begin(), values.end(), [](float x) { return std::isnan(x); }));
 }

@@ -15,82 +15,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <syclamp/cast.hpp>
 #include <syclamp/hyper_parameters.hpp>
 #include <syclamp/optimizer.hpp>
+#include <syclamp/optimizer_settings.hpp>
 
 namespace syclamp {
 
-// --- Settings, with the names and defaults of torch.optim -----------------------------------------------------------
-
-/// Stochastic gradient descent. Without momentum it keeps no state.
-struct sgd {
-  double lr = 1e-3, momentum = 0.0, dampening = 0.0, weight_decay = 0.0;
-  bool nesterov = false, maximize = false;
-};
-
-/// Adam; weight decay is a part of the gradient.
-struct adam {
-  double lr = 1e-3;
-  std::array<double, 2> betas = {0.9, 0.999};
-  double eps = 1e-8, weight_decay = 0.0;
-  bool amsgrad = false, maximize = false;
-};
-
-/// Adam with decoupled weight decay.
-struct adamw {
-  double lr = 1e-3;
-  std::array<double, 2> betas = {0.9, 0.999};
-  double eps = 1e-8, weight_decay = 1e-2;
-  bool amsgrad = false, maximize = false;
-};
-
-/// Lion; weight decay is decoupled. Torch has none: names as in the paper (Chen et al., 2023).
-struct lion {
-  double lr = 1e-4;
-  std::array<double, 2> betas = {0.9, 0.99};
-  double weight_decay = 0.0;
-  bool maximize = false;
-};
-
-struct adagrad {
-  double lr = 1e-2, lr_decay = 0.0, weight_decay = 0.0, initial_accumulator_value = 0.0, eps = 1e-10;
-  bool maximize = false;
-};
-
-struct rmsprop {
-  double lr = 1e-2, alpha = 0.99, eps = 1e-8, weight_decay = 0.0, momentum = 0.0;
-  bool centered = false, maximize = false;
-};
-
-/// LAMB; weight decay is decoupled. Three passes: 42 bytes a parameter with the inspection. Names as in the paper (You
-/// et al., 2020).
-struct lamb {
-  double lr = 1e-3;
-  std::array<double, 2> betas = {0.9, 0.999};
-  double eps = 1e-6, weight_decay = 1e-2;
-  bool maximize = false;
-};
-
-/// NovoGrad; weight decay is a part of the direction. Three passes: 24 bytes a parameter with the inspection. Names as
-/// in the paper (Ginsburg et al., 2019).
-struct novograd {
-  double lr = 1e-2;
-  std::array<double, 2> betas = {0.95, 0.98};
-  double eps = 1e-8, weight_decay = 0.0;
-  bool maximize = false;
-};
-
-/// Adadelta; weight decay is a part of the gradient.
-struct adadelta {
-  double lr = 1.0, rho = 0.9, eps = 1e-6, weight_decay = 0.0;
-  bool maximize = false;
-};
-
-using optimizer_settings = std::variant<sgd, adam, adamw, lion, adagrad, rmsprop, lamb, novograd, adadelta>;
+struct optimizer_parts;  // only the library's own sources complete this type
 
 // --- Storage --------------------------------------------------------------------------------------------------------
 
@@ -200,10 +134,12 @@ class fused_optimizer final : public optimizer {
 
   const engine& on() const;
 
+  // For the library's own operations.
+  optimizer_parts parts() const;
+
  private:
-  friend struct optimizer_access;  // the library's own operations
-  struct state_type;
-  std::unique_ptr<state_type> state_;
+  struct impl;
+  std::unique_ptr<impl> impl_;
 };
 
 }  // namespace syclamp

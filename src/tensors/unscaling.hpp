@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of `unscaled_gradients`.
+// What only the library can complete: the proof that gradients are unscaled.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "sycl_kernels/shared/scaler_layout.hpp"
 #include "syclamp/unscaled_gradients.hpp"
@@ -19,13 +18,11 @@ struct step_gate {
   step_decision* decisions = nullptr;
 };
 
-/// For operations that have unscaled gradients, and for nobody else.
-struct unscaled_maker {
-  static unscaled_gradients make(const tensor_list& list, sycl::event done,
-                                 std::shared_ptr<const step_gate> gate = nullptr) {
-    return {list, std::move(done), std::move(gate)};
-  }
-  static const step_gate* gate(const unscaled_gradients& gradients) { return gradients.gate_.get(); }
+/// An operation that has unscaled gradients makes one.
+struct unscaling {
+  tensor_list list;
+  sycl::event done;
+  std::shared_ptr<const step_gate> gate = nullptr;  ///< of the scaler that unscaled them; null: no scaler has
 };
 
 }  // namespace syclamp

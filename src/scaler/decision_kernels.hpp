@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device side of a loss scaler: its memory, and the kernels that inspect gradients, decide on a step and move the
+// scale. Whether a call is allowed at all has been checked before (step_protocol.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/device_memory.hpp"
+#include "scaler/ledger_ring.hpp"
+#include "sycl_kernels/shared/scaler_layout.hpp"
+#include "syclamp/loss_scaler.hpp"
+#include "tensors/convert.hpp"
+#include "tensors/inspection_workspace.hpp"
+#include "tensors/unscaling.hpp"
+
+namespace syclamp {
+
+/// What the device keeps for one list of gradients.
+struct gradient_workspace {
+  inspection_workspace inspection;
+  std::shared_ptr<const device_array<step_decision>> decision_memory;  ///< shared with gradients to be clipped by hand
+  std::uint32_t index = 0;  ///< number of the list in records, in order of first use
+
+  step_decision* decisions() const { return decision_memory->get(); }
+};
+
+/// Every call submits kernels and returns at once, unless it says that it waits.
+class decision_kernels {
+ public:
+  decision_kernels(engine owner, const scaler_options& options);
+
+  const engine& get_engine() const { return engine_; }
+  const scaler_options& options() const { return options_; }
+  bool has_one_scale() const { return options_.scales == 1; }
+
+  // In device memory, one per scale (`memory`: one for all).
+  kernels::scaler_memory* memory() const { return memory_.get(); }
+  scale_state* states() const { return states_.get(); }
+  const float* scale() const { return &states_.get()->scale; }
+  const step_decision* always_apply() const { return always_apply_.get(); }
+
+  /// What a list is multiplied or divided by: the scale, or that of each tensor's group.
+  factor scale_factor(kernels::factor_kind kind) const;
+
+  /// Compiles what every step begins with. Other kernels are compiled by the first call that needs them.
+  void prepare() const;
+
+  /// Puts everything on the device back to a snapshot. Waits.
+  void restart(const scaler_snapshot& snapshot);
+
+  gradient_workspace make_workspace(const tensor_list& gradients) const;
+
+  // --- Inspection and decision. `mode`: bits `kernels::decide_…`; `max_norm`: in device memory, null: no clipping ---
+
+  void inspect(const gradient_workspace& list, const float* scale) const;
+  void decide(const gradient_workspace& list, const float* max_norm, std::uint32_t mode) const;
+  void inspect_and_decide(const gradient_workspace& list, const float* max_norm, std::uint32_t mode) const;
+
+  /// Inspects, decides and unscales.
+  sycl::event unscale(const gradient_workspace& list, const tensor_list& unscaled, const float* max_norm) const;
+
+  /// Lets the optimizer check its own numbers on the device, before any decision that depends on them.
+  bool check_numbers(optimizer& checked) const { return checked.check_numbers(&memory_.get()->invalid_numbers); }
+
+  /// Enters what `check_numbers` has found into a decision that was made before.
+  void skip_if_invalid(const gradient_workspace& list) const;
+
+  /// For gradients that are clipped by hand. The pointers are valid as long as the scaler and the decisions.
+  step_gate make_gate(const gradient_workspace& list) const;
+
+  // --- Several optimizers, all of which step or none --------------------------------------------------------------
+
+  void clear_joint_flags() const;
+  void report_jointly(const gradient_workspace& list, const float* max_norm, bool is_decided) const;
+  void skip_jointly(const gradient_workspace& list) const;
+
+  /// An optimizer was not applied, because it or one before it has thrown: the record of the step will say so. Its
+  /// gradients are not cleared, whatever the policy says: they may lie where it has refused to find them.
+  void withdraw(const gradient_workspace& list, const step_decision* decisions) const;
+
+  // --- The end of a step ------------------------------------------------------------------------------------------
+
+  /// \param uninspected  steps of a disabled scaler since the last update, which inspect nothing
+  /// \param new_scale    0: the policy moves the scale
+  sycl::event update(std::uint32_t uninspected, float new_scale, const ledger_ring& ring) const;
+  sycl::event resume() const;
+
+ private:
+  bool has_one_kernel() const { return has_one_scale() && !options_.consensus; }
+  std::uint32_t together() const { return options_.skip_together ? kernels::decide_together : 0u; }
+  device_array<step_decision> initial_decisions() const;
+  const inspection* results(const gradient_workspace& list) const;
+  sycl::event add_up_and_decide(const gradient_workspace& list, const float* max_norm, std::uint32_t mode) const;
+  sycl::event inspect_step(const gradient_workspace& list, const float* max_norm, std::uint32_t mode) const;
+  const kernels::rank_flags* gather_ranks(const gradient_workspace& list, const float* max_norm, bool jointly) const;
+
+  engine engine_;
+  scaler_options options_;
+  device_array<kernels::scaler_memory> memory_;
+  device_array<scale_state> states_;
+  device_array<kernels::open_step> open_steps_;
+  device_array<kernels::rank_flags> rank_flags_;
+  device_array<step_decision> always_apply_;
+};
+
+}  // namespace syclamp

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of a loss scaler's calls: which lists of gradients it knows, how far each has come since the last `update`,
+// and which call is refused when. It submits nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "engine/recordable_state.hpp"
+#include "scaler/decision_kernels.hpp"
+#include "scaler/scaler_ledger.hpp"
+
+namespace syclamp {
+
+/// What has happened to a list of gradients since the last `update`.
+enum class stage { fresh, unscaled, stepped };
+
+/// What a scaler keeps for a list of gradients.
+struct known_list : gradient_workspace {
+  stage reached = stage::fresh;
+  std::uint64_t unscaled_to = 0;  ///< the list that holds them unscaled, by its id + 1; 0: none
+  bool is_in_open_step = false;   ///< the record of the step may come to name its tensors
+  bool is_recorded = false;       ///< a graph may use it at any time
+};
+
+class step_protocol {
+ public:
+  step_protocol(const decision_kernels& kernels, scaler_ledger& ledger);
+
+  /// The list, as it is known; a new one is allocated, and lists that nobody else holds are released.
+  /// \throws invalid_argument if the list belongs to another queue, or has more groups than there are scales
+  known_list& known(const char* call, const tensor_list& gradients);
+
+  /// \throws invalid_argument if the tensors have more groups than there are scales
+  void need_scales_for(const tensor_list& list) const;
+
+  // --- Progress of the step -----------------------------------------------------------------------------------------
+
+  void begin_step() { is_scaled_ = true; }
+  void mark_decided() { is_decided_ = true; }
+  void mark_unscaled(known_list& list, const tensor_list& unscaled);
+
+  /// A step of a disabled scaler, for which nothing is inspected.
+  void mark_uninspected();
+
+  /// All lists are fresh again.
+  /// \return the number of uninspected steps since the last call
+  std::uint32_t end_step();
+
+  // --- Accumulation windows -----------------------------------------------------------------------------------------
+
+  void open_window(const tensor_list& sum);
+  void close_window(const tensor_list& sums);
+
+  /// Ends the step and the window.
+  void reset();
+
+  // --- Misuse -------------------------------------------------------------------------------------------------------
+  // \throws misuse_error, all of them, with the name of the call and what to call instead
+
+  void need_scaled(const char* call) const;
+  void need_decided() const;
+
+  /// Neither in a step nor in a window.
+  void need_no_open_step() const;
+
+  void need_fresh(const char* call, const known_list& list) const;
+
+  /// For calls that cannot use unscaled gradients.
+  void need_untouched(const char* call, const known_list& list) const;
+
+  /// The optimizer may step: fresh gradients, or those that were unscaled to its own shadow and are not clipped again.
+  void need_steppable(const optimizer& stepping, const known_list& list, const float* max_norm) const;
+
+  /// Sums are unscaled: calls that divide by the scale would do so twice.
+  /// \param apart  a list that is known not to overlap `list`
+  void need_no_sums(const char* call, const tensor_list& list, const tensor_list* apart = nullptr) const;
+
+ private:
+  void release_lists();
+  std::function<void()> copy_progress();
+
+  const decision_kernels& kernels_;
+  scaler_ledger& ledger_;
+  std::map<std::uint64_t, known_list> lists_;  ///< by id
+  bool is_scaled_ = false, is_decided_ = false, is_window_open_ = false;
+  std::vector<tensor_list> sums_;  ///< of the open accumulation window
+  std::uint32_t uninspected_ = 0;  ///< steps of a disabled scaler
+  recordable_state recordable_;    ///< undoes the progress of calls whose recording was abandoned
+};
+
+}  // namespace syclamp

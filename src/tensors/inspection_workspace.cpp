@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensors/inspection_workspace.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "launch/kernel_library.hpp"
+#include "launch/operations.hpp"
+#include "tensors/tensor_table.hpp"
+
+namespace syclamp {
+
+inspection_workspace::details::details(const tensor_list& tensors, detail level, std::uint32_t min_groups)
+    : groups(std::max(tensors.groups(), min_groups)),
+      tensor_results(allocate_on_device<inspection>(tensors.on().queue(), tensors.size())),
+      group_results(allocate_on_device<inspection>(tensors.on().queue(), groups)),
+      members(allocate_on_device<std::uint32_t>(tensors.on().queue(), tensors.size())),
+      group_starts(allocate_on_device<std::uint32_t>(tensors.on().queue(), groups + std::size_t{1})) {
+  std::vector<std::uint32_t> order(tensors.size()), starts(groups + std::size_t{1});
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(),
+            [&](auto a, auto b) { return std::pair(tensors.group(a), a) < std::pair(tensors.group(b), b); });
+  for (const auto tensor : order) ++starts[tensors.group(tensor) + std::size_t{1}];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  sycl::queue& queue = tensors.on().queue();
+  if (!order.empty()) queue.memcpy(members.get(), order.data(), order.size() * sizeof order[0]);
+  queue.memcpy(group_starts.get(), starts.data(), starts.size() * sizeof starts[0]);
+  if (level == detail::histogram) histogram = allocate_on_device<exponent_histogram>(queue, 1);
+  queue.wait();
+}
+
+inspection_workspace::inspection_workspace(tensor_list tensors, detail level, std::uint32_t min_groups)
+    : tensors_(std::move(tensors)),
+      statistics_(allocate_on_device<kernels::chunk_statistics>(
+          tensors_.on().queue(), tensors_.prepared().chunks + (level == detail::list ? 0 : tensors_.size()))),
+      result_(allocate_on_device<inspection>(tensors_.on().queue(), 1)) {
+  if (level != detail::list) details_.emplace(tensors_, level, min_groups);
+}
+
+void inspection_workspace::prepare_kernels() const {
+  launch::kernel_library& library = tensors_.on().kernels();
+  if (!details_) return library.prepare(launch::inspect_chunks);
+  library.prepare(launch::inspect_pieces);
+  if (details_->histogram) library.prepare(launch::count_exponents);
+}
+
+sycl::event inspection_workspace::inspect(const float* scale, std::uint32_t stride) const {
+  if (details_) return inspect_details(scale, scale != nullptr ? stride : 0);
+  inspect_chunks();
+  return add_up(scale);
+}
+
+void inspection_workspace::inspect_chunks() const {
+  const auto& table = tensors_.prepared();
+  launch::kernel_library& library = tensors_.on().kernels();
+  if (const auto groups = library.groups_for(launch::inspect_chunks, table.chunks); groups != 0)
+    library.submit(tensors_.on().queue(), launch::inspect_chunks, groups, table.addresses, table.starts, table.kinds,
+                   table.tensors, statistics_.get());
+}
+
+void inspection_workspace::unscale_chunks(const tensor_list& unscaled, const float* scale) const {
+  const auto &table = tensors_.prepared(), &output = unscaled.prepared();
+  launch::kernel_library& library = tensors_.on().kernels();
+  if (const auto groups = library.groups_for(launch::unscale_chunks, table.chunks); groups != 0)
+    library.submit(tensors_.on().queue(), launch::unscale_chunks, groups, table.addresses, table.starts, table.kinds,
+                   table.tensors, statistics_.get(), output.addresses, scale);
+}
+
+sycl::event inspection_workspace::add_up(const float* scale) const {
+  const auto& table = tensors_.prepared();
+  return tensors_.on().kernels().submit(tensors_.on().queue(), launch::inspect_total, 1, statistics_.get(),
+                                        table.starts, table.tensors, scale, result_.get(), nullptr);
+}
+
+sycl::event inspection_workspace::inspect_details(const float* scale, std::uint32_t stride) const {
+  const auto& table = tensors_.prepared();
+  launch::kernel_library& library = tensors_.on().kernels();
+  sycl::queue& queue = tensors_.on().queue();
+  if (details_->histogram) count_exponents();
+  if (const auto groups = library.groups_for(launch::inspect_pieces, table.chunks); groups != 0)
+    library.submit(queue, launch::inspect_pieces, groups, table.addresses, table.starts, table.kinds, table.tensors,
+                   statistics_.get());
+  if (const auto groups = library.groups_for(launch::inspect_tensors, table.tensors); groups != 0)
+    library.submit(queue, launch::inspect_tensors, groups, statistics_.get(), table.addresses, table.starts,
+                   table.kinds, table.tensors, scale, stride, details_->tensor_results.get());
+  const auto groups = library.groups_for(launch::inspect_groups, details_->groups + std::uint64_t{1});
+  return library.submit(queue, launch::inspect_groups, groups, details_->tensor_results.get(), table.tensors,
+                        details_->members.get(), details_->group_starts.get(), details_->groups, scale, stride,
+                        details_->group_results.get(), result_.get(), nullptr);
+}
+
+void inspection_workspace::count_exponents() const {
+  const auto& table = tensors_.prepared();
+  launch::kernel_library& library = tensors_.on().kernels();
+  sycl::queue& queue = tensors_.on().queue();
+  queue.memset(details_->histogram.get(), 0, sizeof(exponent_histogram));
+  if (const auto groups = library.groups_for(launch::count_exponents, table.chunks); groups != 0)
+    library.submit(queue, launch::count_exponents, groups, table.addresses, table.starts, table.kinds, table.tensors,
+                   details_->histogram.get());
+}
+
+}  // namespace syclamp

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory for the inspection of one list of tensors, and the kernels that fill it. An `inspector` owns one; a
+// `loss_scaler` owns one for each list of gradients.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/device_memory.hpp"
+#include "sycl_kernels/shared/layout.hpp"
+#include "syclamp/inspector.hpp"
+
+namespace syclamp {
+
+class inspection_workspace {
+ public:
+  /// \param min_groups  there are results for at least this many groups, with tensors in them or not
+  inspection_workspace(tensor_list tensors, detail level, std::uint32_t min_groups = 0);
+
+  /// Compiles the kernels of `inspect`.
+  void prepare_kernels() const;
+
+  /// All kernels of an inspection.
+  /// \param scale   of the elements, in device memory; null: they are not scaled
+  /// \param stride  distance between the scales of two groups; 0: one scale for all
+  sycl::event inspect(const float* scale, std::uint32_t stride = 0) const;
+
+  /// Without details: unscales the elements and writes the statistics of each chunk. The lists have been checked.
+  void unscale_chunks(const tensor_list& unscaled, const float* scale) const;
+
+  /// Without details: adds up the statistics of all chunks.
+  sycl::event add_up(const float* scale) const;
+
+  const tensor_list& tensors() const { return tensors_; }
+
+  // In device memory. Null if the level has no such result.
+  kernels::chunk_statistics* statistics() const { return statistics_.get(); }
+  inspection* result() const { return result_.get(); }
+  const inspection* tensor_results() const { return details_ ? details_->tensor_results.get() : nullptr; }
+  const inspection* group_results() const { return details_ ? details_->group_results.get() : nullptr; }
+  const exponent_histogram* histogram() const { return details_ ? details_->histogram.get() : nullptr; }
+
+  /// For a workspace with details.
+  std::uint32_t group_count() const { return details_->groups; }
+  bool has_details() const { return details_.has_value(); }
+
+ private:
+  /// What is kept for results per tensor and per group.
+  struct details {
+    details(const tensor_list& tensors, detail level, std::uint32_t min_groups);
+
+    std::uint32_t groups;
+    device_array<inspection> tensor_results, group_results;
+    device_array<std::uint32_t> members, group_starts;  ///< tensors sorted by group, and where each group begins
+    device_array<exponent_histogram> histogram;
+  };
+
+  void inspect_chunks() const;
+  sycl::event inspect_details(const float* scale, std::uint32_t stride) const;
+  void count_exponents() const;
+
+  tensor_list tensors_;
+  device_array<kernels::chunk_statistics> statistics_;
+  device_array<inspection> result_;
+  std::optional<details> details_;
+};
+
+}  // namespace syclamp
