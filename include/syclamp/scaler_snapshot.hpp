@@ -25,39 +25,19 @@ struct scaler_snapshot {
   static scaler_snapshot fresh(const scaling_policy& policy, std::size_t scales = 1);
 };
 
-/// Text and back. The text is versioned, and complete: every setting, every counter, the ledger.
+/// JSON and back. The text has a version and is complete: every setting, every counter, the ledger. Texts of all
+/// earlier versions are read.
 /// \throws invalid_argument that says what is wrong, if the text is not whole, not a state, of a newer version, or
 ///         contradicts itself
 std::string to_json(const scaler_snapshot& snapshot);
 scaler_snapshot snapshot_from_json(std::string_view text);
 
-/// Forms of a state file.
-enum class state_format {
-  json,   ///< to read and edit
-  binary  ///< smaller, with a checksum
-};
-
-/// Saves to a temporary name and renames: at any moment the old or the new file is there, whole.
+/// Saves as JSON to a temporary name and renames: at any moment the old or the new file is there, whole.
 /// \throws error that names the file and the reason; invalid_argument if the snapshot contradicts itself
-void save(const scaler_snapshot& snapshot, const std::filesystem::path& file, state_format format = state_format::json);
+void save(const scaler_snapshot& snapshot, const std::filesystem::path& file);
 
-/// Loads either format.
+/// Loads a file that this version or an earlier one has saved.
 /// \throws error that names the file and says what is wrong with it
 scaler_snapshot load_snapshot(const std::filesystem::path& file);
-
-/// Frameworks whose checkpoints can be read and written, as JSON with their own key names.
-///   pytorch    {scale, growth_factor, backoff_factor, growth_interval, _growth_tracker}
-///   keras3     {step_counter, dynamic_scale, initial_scale, dynamic_growth_steps}
-///   keras2     {current_loss_scale, good_steps}
-///   apex       {loss_scaler0: {loss_scale, unskipped}, …}, one a scale
-///   deepspeed  {dynamic_loss_scale, cur_scale, cur_iter, last_overflow_iter, cur_hysteresis, scale_factor,
-///   scale_window,
-///              min_scale, delayed_shift, consecutive_hysteresis}
-///   megatron   {scale, growth_tracker, hysteresis_tracker}
-/// \throws invalid_argument if there is no such framework, or the text lacks a key or holds a value that cannot be
-std::string to_peer_state(const scaler_snapshot& snapshot, std::string_view framework);
-
-/// The snapshot with the state that a framework has saved. What the framework does not save comes from `base`.
-scaler_snapshot from_peer_state(std::string_view text, std::string_view framework, scaler_snapshot base);
 
 }  // namespace syclamp

@@ -55,15 +55,15 @@ struct step_record {
   step_outcome outcome = step_outcome::nothing;
   step_status status = step_status::ok;
   std::uint32_t skips_in_a_row = 0;
-  std::uint32_t retry = 0;    ///< 1: the same batch is to be tried again, at `next_scale`; nothing was consumed
-  std::uint32_t lists = 0;    ///< how many lists of gradients (optimizers) were looked at
-  std::uint32_t refused = 0;  ///< how many of them were not applied
-  float scale = 1.0f;         ///< by which the loss of this step was multiplied
-  float next_scale = 1.0f;    ///< by which the next one will be
-  float norm = 0.0f;          ///< L2 norm of the unscaled gradients, over all of them
-  float clip = 1.0f;          ///< smallest clip coefficient of the step
-  float amax = 0.0f;          ///< largest absolute value of the scaled gradients
-  float limit = 65504.0f;     ///< of which headroom is counted: `scaling_policy::limit`
+  std::uint32_t retry = 0;          ///< 1: the same batch is to be tried again, at `next_scale`; nothing was consumed
+  std::uint32_t lists = 0;          ///< how many lists of gradients (optimizers) were looked at
+  std::uint32_t skipped_lists = 0;  ///< how many of them were not applied
+  float scale = 1.0f;               ///< by which the loss of this step was multiplied
+  float next_scale = 1.0f;          ///< by which the next one will be
+  float norm = 0.0f;                ///< L2 norm of the unscaled gradients, over all of them
+  float clip = 1.0f;                ///< smallest clip coefficient of the step
+  float amax = 0.0f;                ///< largest absolute value of the scaled gradients
+  float limit = 65504.0f;           ///< of which headroom is counted: `scaling_policy::limit`
   std::uint32_t unused = 0;
 
   constexpr bool was_applied() const { return outcome == step_outcome::applied; }

@@ -11,6 +11,7 @@
 #include <syclamp/engine.hpp>
 #include <syclamp/error.hpp>
 #include <syclamp/exponent_histogram.hpp>
+#include <syclamp/framework_states.hpp>
 #include <syclamp/fused_optimizer.hpp>
 #include <syclamp/gradients.hpp>
 #include <syclamp/hyper_parameters.hpp>

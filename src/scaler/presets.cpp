@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policies of other frameworks. What each of them does, exactly, is told in docs/scaling.md.
+// The policies of other frameworks. Each function cites the source that it was read from, in 2026, as
+// `repository: file`. docs/adding-a-preset.md says how to add one.
 #include "syclamp/presets.hpp"
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 namespace syclamp {
 namespace {
 
-/// A peer's policy differs from the next one's in a few fields; what they all have in common.
-scaling_policy of_peer() {
+/// What the policies of other frameworks have in common. Each of them differs in a few fields.
+scaling_policy common_policy() {
   scaling_policy policy;
   policy.min = 0x1p-126;
   policy.max = std::numeric_limits<float>::max();
@@ -25,29 +26,34 @@ scaling_policy of_peer() {
   return policy;
 }
 
+/// pytorch: aten/src/ATen/native/{cpu/AmpGradScalerKernels.cpp, cuda/AmpKernels.cu}
 scaling_policy pytorch() {
-  scaling_policy policy = of_peer();
+  scaling_policy policy = common_policy();
   policy.test = interval_test::equal;
   policy.arithmetic = scale_arithmetic::float32_scaled;
   return policy;
 }
 
+/// keras: keras/src/optimizers/loss_scale_optimizer.py
 scaling_policy keras3() {
-  scaling_policy policy = of_peer();
+  scaling_policy policy = common_policy();
   policy.init = 0x1p15;
   policy.backoff_by_growth = true;
   policy.test = interval_test::equal;
   return policy;
 }
 
+/// tensorflow: tensorflow/python/training/experimental/loss_scale.py; Keras 2 has the same rule:
+/// tf-keras: tf_keras/mixed_precision/loss_scale_optimizer.py
 scaling_policy tf1() {
-  scaling_policy policy = of_peer();
+  scaling_policy policy = common_policy();
   policy.init = 0x1p15;
   policy.backoff_by_growth = true;
   policy.min = 1;
   return policy;
 }
 
+/// tensorflow 1.15: tensorflow/contrib/mixed_precision/python/loss_scale_manager.py
 scaling_policy tf1_contrib() {
   scaling_policy policy = tf1();
   policy.backoff_by_growth = false;
@@ -57,8 +63,9 @@ scaling_policy tf1_contrib() {
   return policy;
 }
 
+/// apex: apex/amp/scaler.py (deleted in May 2025; the last version)
 scaling_policy apex() {
-  scaling_policy policy = of_peer();
+  scaling_policy policy = common_policy();
   policy.test = interval_test::equal;
   policy.max = 0x1p24;
   policy.limits = limit_kind::clamp;
@@ -66,12 +73,14 @@ scaling_policy apex() {
   return policy;
 }
 
+/// apex: csrc/update_scale_hysteresis.cu
 scaling_policy apex_hysteresis() {
   scaling_policy policy = pytorch();
   policy.hysteresis = 2;
   return policy;
 }
 
+/// mxnet: python/mxnet/amp/{amp,loss_scaler}.py
 scaling_policy mxnet() {
   scaling_policy policy = apex();
   policy.limits = limit_kind::clamp_moves;
@@ -79,8 +88,10 @@ scaling_policy mxnet() {
   return policy;
 }
 
+/// DeepSpeed: deepspeed/runtime/fp16/loss_scaler.py, class DynamicLossScaler, with the defaults of the fp16 section of
+/// its configuration
 scaling_policy deepspeed() {
-  scaling_policy policy = of_peer();
+  scaling_policy policy = common_policy();
   policy.backoff_by_growth = true;
   policy.interval = 1000;
   policy.min = 1;
@@ -91,14 +102,16 @@ scaling_policy deepspeed() {
   return policy;
 }
 
+/// The same with the option consecutive_hysteresis.
 scaling_policy deepspeed_consecutive() {
   scaling_policy policy = deepspeed();
   policy.counting = hysteresis_kind::consecutive;
   return policy;
 }
 
+/// Megatron-LM: megatron/core/optimizer/grad_scaler.py
 scaling_policy megatron() {
-  scaling_policy policy = of_peer();
+  scaling_policy policy = common_policy();
   policy.init = 0x1p32;
   policy.interval = 1000;
   policy.min = 1;
@@ -108,8 +121,9 @@ scaling_policy megatron() {
   return policy;
 }
 
+/// fairseq: fairseq/optim/dynamic_loss_scaler.py
 scaling_policy fairseq() {
-  scaling_policy policy = of_peer();
+  scaling_policy policy = common_policy();
   policy.init = 0x1p15;
   policy.backoff_by_growth = true;
   policy.min = 1e-4;
@@ -119,12 +133,14 @@ scaling_policy fairseq() {
   return policy;
 }
 
+/// jmp: jmp/_src/loss_scale.py
 scaling_policy jmp() {
   scaling_policy policy = tf1();
   policy.test = interval_test::wrapping;
   return policy;
 }
 
+/// oneflow: oneflow/user/kernels/dynamic_loss_scale_schedule_kernel.{cpp,cu}
 scaling_policy oneflow() {
   scaling_policy policy = tf1();
   policy.init = 0x1p16;
@@ -132,22 +148,25 @@ scaling_policy oneflow() {
   return policy;
 }
 
+/// Paddle: paddle/phi/kernels/impl/amp_kernel_impl.h
 scaling_policy paddle() {
-  scaling_policy policy = of_peer();
+  scaling_policy policy = common_policy();
   policy.min = 1;
   policy.test = interval_test::equal;
   policy.counting = hysteresis_kind::consecutive_anew;
   return policy;
 }
 
+/// mindspore: mindspore/python/mindspore/amp.py, class DynamicLossScaler (not the Manager: another rule)
 scaling_policy mindspore() {
   scaling_policy policy = jmp();
   policy.init = 0x1p24;
   return policy;
 }
 
+/// chainer: chainer/optimizer.py
 scaling_policy chainer() {
-  scaling_policy policy = of_peer();
+  scaling_policy policy = common_policy();
   policy.init = 1;
   policy.interval = 1000;
   policy.min = 1;
@@ -158,8 +177,9 @@ scaling_policy chainer() {
   return policy;
 }
 
+/// onnxruntime: orttraining/orttraining/python/training/amp/loss_scaler.py
 scaling_policy onnxruntime() {
-  scaling_policy policy = of_peer();
+  scaling_policy policy = common_policy();
   policy.min = 1;
   policy.max = 0x1p24;
   policy.limits = limit_kind::clamp_moves;
@@ -167,8 +187,9 @@ scaling_policy onnxruntime() {
   return policy;
 }
 
+/// OpenSeq2Seq: open_seq2seq/optimizers/automatic_loss_scaler.py
 scaling_policy openseq2seq_backoff() {
-  scaling_policy policy = of_peer();
+  scaling_policy policy = common_policy();
   policy.init = 0x1p14;
   policy.backoff_by_growth = true;
   policy.min = 1;
@@ -178,6 +199,7 @@ scaling_policy openseq2seq_backoff() {
   return policy;
 }
 
+/// OpenSeq2Seq: the same file
 scaling_policy openseq2seq_logmax() {
   scaling_policy policy = openseq2seq_backoff();
   policy.init = 1;
@@ -228,8 +250,7 @@ const std::vector<entry>& entries() {
       {{"openseq2seq-backoff", "OpenSeq2Seq BackoffScaler", ""}, openseq2seq_backoff},
       {{"openseq2seq-logmax", "OpenSeq2Seq LogMaxScaler",
         "an overflow enters the average as the logarithm of the limit, 16, not as the limit itself; in FP32, not bit "
-        "for "
-        "bit"},
+        "for bit"},
        openseq2seq_logmax}};
   return all;
 }
@@ -237,17 +258,17 @@ const std::vector<entry>& entries() {
 }  // namespace
 
 scaling_policy preset(std::string_view name) {
-  for (const entry& one : entries())
-    if (one.info.name == name) return one.make();
+  for (const entry& known : entries())
+    if (known.info.name == name) return known.make();
   std::vector<std::string> names;
-  for (const entry& one : entries()) names.push_back(one.info.name);
+  for (const entry& known : entries()) names.push_back(known.info.name);
   throw invalid_argument(fmt::format("there is no preset \"{}\"; choose one of {}", name, fmt::join(names, ", ")));
 }
 
 const std::vector<preset_info>& presets() {
   static const auto& all = *new std::vector<preset_info>([] {
     std::vector<preset_info> infos;
-    for (const entry& one : entries()) infos.push_back(one.info);
+    for (const entry& known : entries()) infos.push_back(known.info);
     return infos;
   }());
   return all;

@@ -16,9 +16,4 @@ inline constexpr std::uint32_t most_loaded_count = std::uint32_t{1} << 31;
 /// \throws invalid_argument that names the field
 void check(const scaler_snapshot& snapshot);
 
-/// As in a binary file.
-/// \throws invalid_argument that says what is wrong
-std::string to_binary(const scaler_snapshot& snapshot);
-scaler_snapshot snapshot_from_binary(std::string_view bytes);
-
 }  // namespace syclamp

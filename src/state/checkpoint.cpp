@@ -2,7 +2,8 @@
 // A checkpoint: magic (8 bytes), version (4), length of the file (8), length of the head (8), the head in CBOR,
 // checksum of all that (8); the optimizers' weights and moments, raw (optimizer_state.hpp); checksum of all that (8).
 // Numbers have their lowest byte first. The head is
-//   {"format", "notes": bytes, "scaler": null or the bytes of a binary scaler_snapshot, "optimizers": [{…}, …]}
+//   {"format", "notes": bytes, "scaler": null or the bytes of a snapshot (snapshot_binary.hpp), "optimizers": [{…}, …]}
+// Version 1 wrote notes and scaler as texts.
 #include "syclamp/checkpoint.hpp"
 
 #include <algorithm>
@@ -13,11 +14,12 @@
 
 #include <fmt/format.h>
 
-#include "scaler/snapshot_check.hpp"
+#include "optimizer/optimizer_parts.hpp"
 #include "state/codec/little_endian.hpp"
 #include "state/codec/state_codec.hpp"
 #include "state/optimizer_record.hpp"
 #include "state/optimizer_state.hpp"
+#include "state/snapshot_binary.hpp"
 #include "support/checksum.hpp"
 #include "support/whole_file.hpp"
 #include "syclamp/error.hpp"
@@ -30,7 +32,6 @@ static_assert(std::endian::native == std::endian::little, "weights in files have
 
 constexpr const char* format_name = "syclamp.checkpoint";
 constexpr std::string_view magic = "\x89sckpt\r\n";  // no text begins like this, and transfers as text damage it
-constexpr std::uint32_t newest_version = 2;
 constexpr std::size_t sum_bytes = sizeof(std::uint64_t);
 constexpr std::size_t front_bytes = magic.size() + sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t);
 
@@ -88,7 +89,7 @@ json encode(const head& from) {
   return document;
 }
 
-head decode_head(std::string_view bytes) {
+head decode_head(std::string_view bytes, std::uint32_t version) {
   const json document = read_cbor(bytes, "checkpoint");
   const auto member = [&](const char* key) -> const json& { return state_codec::member_of(document, key, itself); };
   if (!document.is_object() || member("format") != format_name)
@@ -97,15 +98,16 @@ head decode_head(std::string_view bytes) {
     return key == "format" || key == "notes" || key == "scaler" || key == "optimizers";
   });
   head made;
-  made.notes = state_codec::bytes_of(member("notes"), "checkpoint: notes");
+  made.notes = state_codec::bytes_of(member("notes"), "checkpoint: notes", version);
   if (made.notes.size() > longest_notes)
     refuse("checkpoint: notes", fmt::format("has {} bytes; {} is the limit", made.notes.size(), longest_notes));
   if (const json& scaler = member("scaler"); !scaler.is_null())
-    made.scaler = snapshot_from_binary(state_codec::bytes_of(scaler, "checkpoint: scaler"));
+    made.scaler = snapshot_from_binary(state_codec::bytes_of(scaler, "checkpoint: scaler", version));
   const json& optimizers = member("optimizers");
   if (!optimizers.is_array()) refuse("checkpoint: optimizers", optimizers, "an array");
   for (const json& one : optimizers)
-    made.optimizers.push_back(decode_optimizer(one, fmt::format("checkpoint: optimizer {}", made.optimizers.size())));
+    made.optimizers.push_back(
+        decode_optimizer(one, fmt::format("checkpoint: optimizer {}", made.optimizers.size()), version));
   return made;
 }
 
@@ -161,9 +163,7 @@ struct opened_checkpoint {
       refuse(itself, "is something else: it does not begin like a checkpoint");
     const char* numbers = front.data() + magic.size();
     const auto version = integer_at<std::uint32_t>(numbers);
-    if (version != newest_version)
-      refuse(itself, fmt::format("is of version {}, but this syclamp reads version {}; use the one that wrote it",
-                                 version, newest_version));
+    state_codec::check_version(version, "checkpoint: version");
     const auto length = integer_at<std::uint64_t>(numbers + sizeof version);
     if (length != file.size())
       refuse(itself, fmt::format("should have {} bytes, but has {}: it is truncated or damaged; use another copy",
@@ -178,7 +178,7 @@ struct opened_checkpoint {
       refuse(itself, "is damaged: the checksum of its head is wrong; use another copy");
     std::string bytes(head_bytes, '\0');
     file.read(front.size(), bytes.data(), bytes.size());
-    content = decode_head(bytes);
+    content = decode_head(bytes, version);
   }
 
   /// How long it is follows from what is loaded from it, too.

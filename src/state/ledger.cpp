@@ -93,6 +93,7 @@ struct cell {
 
   kind_type kind = absent;
   std::string value;
+  const char* column = "";  ///< its name in the file
 
   bool is_empty() const { return kind == null || (kind == plain && value.empty()); }
   bool may_be_number() const { return kind == plain || kind == number; }
@@ -105,10 +106,20 @@ using cells = std::array<cell, name_place + 1>;
 
 constexpr std::size_t no_place = std::numeric_limits<std::size_t>::max();
 
-std::size_t place_of(std::string_view column) {
-  std::size_t found = column == name_column ? name_place : no_place, place = 0;
+/// Where the values of a column go, and what the file calls it.
+struct column {
+  std::size_t place = no_place;
+  const char* name = "";
+};
+
+/// A ledger has no version, so former names are known at any time.
+column find_column(std::string_view name) {
+  column found;
+  if (name == name_column) found = {name_place, name_column};
+  std::size_t place = 0;
   for_each_field<step_record>([&](const auto& one) {
-    if (column == one.name) found = place;
+    for (const char* known : {one.name, one.former_name})
+      if (known != nullptr && name == known) found = {place, known};
     ++place;
   });
   return found;
@@ -118,15 +129,21 @@ std::size_t place_of(std::string_view column) {
   throw invalid_argument(fmt::format("ledger, line {}: {}", line, why));
 }
 
-[[noreturn]] void refuse_value(std::size_t line, const char* column, const cell& it, std::string_view must) {
+[[noreturn]] void refuse_value(std::size_t line, const cell& it, std::string_view must) {
   const std::string value = it.kind == cell::unusable ? "neither a number nor a text"
                             : it.is_empty()           ? "empty"
                                                       : shown(it.value);
-  refuse(line, fmt::format("{} is {}; it must be {}", column, value, must));
+  refuse(line, fmt::format("{} is {}; it must be {}", it.column, value, must));
 }
 
 [[noreturn]] void refuse_missing(std::size_t line, const char* column) {
-  refuse(line, fmt::format("there is no {}; without it, this is not a ledger of syclamp", column));
+  refuse(line, fmt::format("the field \"{}\" is missing; the file is incomplete, or no ledger of syclamp", column));
+}
+
+/// Also if the second one has a former name.
+[[noreturn]] void refuse_twice(std::size_t line, std::string_view first, std::string_view second) {
+  if (first == second) refuse(line, fmt::format("{} is there twice; remove one of them", first));
+  refuse(line, fmt::format("{} and {} are the same field; remove one of them", first, second));
 }
 
 /// A file may be of any length; what is kept of it is limited.
@@ -148,18 +165,19 @@ void read_cell(const Field& of, const cell& it, std::size_t line, step_record& r
   value_type& to = record.*of.member;
   if (it.kind == cell::absent) {
     if (Field::kind == field_kind::essential) refuse_missing(line, of.name);
+    of.set_default(record);
   } else if constexpr (std::is_enum_v<value_type>) {
     const auto value = it.may_be_text() ? value_named<value_type>(it.value) : std::nullopt;
-    if (!value) refuse_value(line, of.name, it, "one of " + names_of<value_type>());
+    if (!value) refuse_value(line, it, "one of " + names_of<value_type>());
     to = *value;
   } else if constexpr (std::is_floating_point_v<value_type>) {
     if (it.is_empty()) {
-      to = std::numeric_limits<value_type>::quiet_NaN();  // or was Inf: `findings` knows
+      to = std::numeric_limits<value_type>::quiet_NaN();  // or was Inf: `flags` knows
     } else if (!it.may_be_number() || !parse(it.value, to)) {
-      refuse_value(line, of.name, it, "an FP32, or empty");
+      refuse_value(line, it, "an FP32, or empty");
     }
   } else if (it.is_empty() ? !set_none(of, to) : !it.may_be_number() || !parse(it.value, to)) {
-    refuse_value(line, of.name, it, fmt::format("an integer from 0 to {}", std::numeric_limits<value_type>::max()));
+    refuse_value(line, it, fmt::format("an integer from 0 to {}", std::numeric_limits<value_type>::max()));
   }
 }
 
@@ -169,7 +187,7 @@ ledger_entry entry_of(const cells& all, std::size_t line) {
   for_each_field<step_record>([&](const auto& one) { read_cell(one, all[place++], line, entry.record); });
   const cell& name = all[name_place];
   if (name.kind == cell::absent || name.is_empty()) return entry;
-  if (!name.may_be_text()) refuse_value(line, name_column, name, "a text");
+  if (!name.may_be_text()) refuse_value(line, name, "a text");
   entry.first_bad_name = name.value;
   return entry;
 }
@@ -241,21 +259,21 @@ class csv_reader {
 };
 
 /// Where each column of the file goes.
-std::vector<std::size_t> places_of(const std::vector<std::string>& columns, std::size_t line) {
-  std::vector<std::size_t> places;
-  std::array<bool, name_place + 1> is_there{};
-  for (const std::string& column : columns) {
-    const std::size_t place = place_of(column);
-    places.push_back(place);
-    if (place == no_place) continue;
-    if (is_there[place]) refuse(line, fmt::format("the column {} is there twice", column));
-    is_there[place] = true;
+std::vector<column> columns_of(const std::vector<std::string>& names, std::size_t line) {
+  std::vector<column> columns;
+  std::array<const char*, name_place + 1> known{};
+  for (const std::string& name : names) {
+    const column found = find_column(name);
+    columns.push_back(found);
+    if (found.place == no_place) continue;
+    if (known[found.place] != nullptr) refuse_twice(line, known[found.place], found.name);
+    known[found.place] = found.name;
   }
   std::size_t place = 0;
   for_each_field<step_record>([&](const auto& one) {
-    if (!is_there[place++] && one.kind == field_kind::essential) refuse_missing(line, one.name);
+    if (known[place++] == nullptr && one.kind == field_kind::essential) refuse_missing(line, one.name);
   });
-  return places;
+  return columns;
 }
 
 std::vector<ledger_entry> read_csv(std::string_view text, std::size_t most_steps) {
@@ -263,15 +281,15 @@ std::vector<ledger_entry> read_csv(std::string_view text, std::size_t most_steps
   std::vector<std::string> row;
   std::vector<ledger_entry> entries;
   if (!reader.next(row)) return entries;
-  const std::vector<std::size_t> places = places_of(row, reader.line());
+  const std::vector<column> columns = columns_of(row, reader.line());
   while (reader.next(row)) {
-    if (row.size() != places.size())
+    if (row.size() != columns.size())
       refuse(reader.line(), fmt::format("{} columns, but the first line names {}: was the file cut short?", row.size(),
-                                        places.size()));
+                                        columns.size()));
     need_room(entries, reader.line(), most_steps);
     cells all;
     for (std::size_t i = 0; i < row.size(); ++i)
-      if (places[i] != no_place) all[places[i]] = {cell::plain, std::move(row[i])};
+      if (columns[i].place != no_place) all[columns[i].place] = {cell::plain, std::move(row[i]), columns[i].name};
     entries.push_back(entry_of(all, reader.line()));
   }
   return entries;
@@ -288,100 +306,22 @@ cell::kind_type kind_of(member_kind kind) {
   }
 }
 
-cells cells_of(std::string_view object, std::size_t line) {
-  cells all;
-  read_members(object, fmt::format("ledger, line {}", line),
-               [&](const std::string& key, member_kind kind, std::string value) {
-                 const std::size_t place = place_of(key);
-                 if (place == no_place) return;
-                 if (all[place].kind != cell::absent) refuse(line, key + " is there twice");
-                 all[place] = {kind_of(kind), std::move(value)};
-               });
-  return all;
-}
-
-/// Finds the objects of JSON lines or of an array, and the lines where they begin.
-class object_finder {
- public:
-  explicit object_finder(std::string_view text) : text_(text) {
-    pass_space();
-    is_array_ = at_ < text_.size() && text_[at_] == '[';
-    if (is_array_) ++at_;
-  }
-
-  std::size_t line() const { return line_; }
-
-  /// The text of the next object; false at the end.
-  bool next(std::string_view& object) {
-    pass_space();
-    if (is_array_ ? ends_array() : at_ == text_.size()) return false;
-    if (at_ == text_.size() || text_[at_] != '{') refuse(next_line_, "an object of JSON must begin here");
-    line_ = next_line_;
-    const std::size_t begin = at_;
-    pass_object();
-    object = text_.substr(begin, at_ - begin);
-    is_first_ = false;
-    return true;
-  }
-
- private:
-  bool ends_array() {
-    if (at_ == text_.size()) refuse(next_line_, "the array is not closed: was the file cut short?");
-    if (text_[at_] == ']') {
-      ++at_;
-      pass_space();
-      if (at_ != text_.size()) refuse(next_line_, "text follows the array");
-      return true;
-    }
-    if (!is_first_) {
-      if (text_[at_] != ',') refuse(next_line_, "the objects of an array must have commas between them");
-      ++at_;
-      pass_space();
-    }
-    return false;
-  }
-
-  void pass() {
-    if (text_[at_++] == '\n') ++next_line_;
-  }
-
-  void pass_space() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) pass();
-  }
-
-  /// To the brace that closes it, braces within texts left aside. The parser finds whatever else is wrong.
-  void pass_object() {
-    std::size_t depth = 0;
-    bool in_text = false;
-    while (at_ < text_.size()) {
-      const char letter = text_[at_];
-      pass();
-      if (in_text && letter == '\\' && at_ < text_.size()) {
-        pass();
-      } else if (letter == '"') {
-        in_text = !in_text;
-      } else if (!in_text && letter == '{') {
-        ++depth;
-      } else if (!in_text && letter == '}' && --depth == 0) {
-        return;
-      }
-    }
-    refuse(line_, "the object is not closed: was the file cut short?");
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::size_t line_ = 1, next_line_ = 1;
-  bool is_array_ = false, is_first_ = true;
-};
-
-std::vector<ledger_entry> read_objects(std::string_view text, std::size_t most_steps) {
+std::vector<ledger_entry> read_json_objects(std::string_view text, std::size_t most_steps) {
   std::vector<ledger_entry> entries;
-  object_finder finder(text);
-  for (std::string_view object; finder.next(object);) {
-    need_room(entries, finder.line(), most_steps);
-    entries.push_back(entry_of(cells_of(object, finder.line()), finder.line()));
-  }
+  cells row;
+  std::size_t row_line = 0;
+  const auto begin = [&](std::size_t line) {
+    need_room(entries, line, most_steps);
+    row = {};
+    row_line = line;
+  };
+  const auto add = [&](const std::string& key, member_kind kind, std::string value) {
+    const column found = find_column(key);
+    if (found.place == no_place) return;
+    if (row[found.place].kind != cell::absent) refuse_twice(row_line, row[found.place].column, found.name);
+    row[found.place] = {kind_of(kind), std::move(value), found.name};
+  };
+  read_objects(text, "ledger", {begin, add, [&] { entries.push_back(entry_of(row, row_line)); }});
   return entries;
 }
 
@@ -403,7 +343,7 @@ std::vector<ledger_entry> read_ledger(std::string_view text, std::size_t most_st
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == text.npos) return {};
-  return text[first] == '{' || text[first] == '[' ? read_objects(text, most_steps) : read_csv(text, most_steps);
+  return text[first] == '{' || text[first] == '[' ? read_json_objects(text, most_steps) : read_csv(text, most_steps);
 }
 
 }  // namespace syclamp

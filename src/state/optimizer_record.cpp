@@ -5,41 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "optimizer/optimizer_parts.hpp"
 #include "scaler/snapshot_check.hpp"
 #include "state/codec/state_codec.hpp"
 #include "support/printable.hpp"
 #include "syclamp/error.hpp"
 
 namespace syclamp {
-
-/// All members. Names of kinds and kernels are a contract with files: they stay as they are.
-template <>
-struct description<optimizer_record> {
-  static constexpr auto fields = std::tuple{
-      field{"kind", &optimizer_record::kind},
-      field{"kernel", &optimizer_record::kernel},
-      field{"states", &optimizer_record::states},
-      field{"moments", &optimizer_record::moments},
-      field{"has_copies", &optimizer_record::has_copies},
-      field{"is_stochastic", &optimizer_record::is_stochastic},
-      field{"seed", &optimizer_record::seed},
-      field{"groups", &optimizer_record::groups},
-  };
-  static constexpr std::size_t unused = 0;
-};
-
-template <>
-struct description<group_record> {
-  static constexpr auto fields = std::tuple{
-      field{"hyper", &group_record::hyper},     field{"schedule", &group_record::schedule},
-      field{"applied", &group_record::applied}, field{"elements", &group_record::elements},
-      field{"sizes", &group_record::sizes},
-  };
-  static constexpr std::size_t unused = 0;
-};
-
-static_assert(is_complete<optimizer_record>, "a member of optimizer_record is not saved: add it to its fields");
-static_assert(is_complete<group_record>, "a member of group_record is not saved: add it to its fields");
 
 namespace {
 
@@ -110,9 +82,9 @@ optimizer_record record_of(const optimizer_parts& of) {
 
 json encode(const optimizer_record& record) { return state_codec::encode_fields(record); }
 
-optimizer_record decode_optimizer(const json& from, const std::string& path) {
+optimizer_record decode_optimizer(const json& from, const std::string& path, std::uint32_t version) {
   optimizer_record record;
-  state_codec::decode_fields(from, record, path);
+  state_codec::decode_fields(from, record, path, version);
   for (std::size_t i = 0; i < record.groups.size(); ++i)
     check_group(record.kind, record.groups[i], most_loaded_steps, fmt::format("{}.groups[{}]", path, i));
   return record;

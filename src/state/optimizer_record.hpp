@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "optimizer/optimizer_parts.hpp"
 #include "support/json_reader.hpp"
+#include "syclamp/element_type.hpp"
+#include "syclamp/hyper_parameters.hpp"
 
 namespace syclamp {
+
+struct optimizer_parts;
 
 /// One group of parameters. Weights and moments follow each other in the order of the parameters, as if they were one
 /// tensor, so how that is cut does not matter.
@@ -40,9 +43,10 @@ optimizer_record record_of(const optimizer_parts& of);
 
 json encode(const optimizer_record& record);
 
-/// \param path  how messages call it
+/// \param path     how messages call it
+/// \param version  of the file
 /// \throws invalid_argument
-optimizer_record decode_optimizer(const json& from, const std::string& path);
+optimizer_record decode_optimizer(const json& from, const std::string& path, std::uint32_t version);
 
 /// \throws invalid_argument that says in what they differ if `saved` cannot go on as `here`
 void check_fits(const optimizer_record& saved, const optimizer_record& here, const std::string& path);

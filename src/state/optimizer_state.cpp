@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "engine/device_memory.hpp"
+#include "optimizer/optimizer_parts.hpp"
 
 namespace syclamp {
 namespace {

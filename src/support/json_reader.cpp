@@ -2,6 +2,8 @@
 #include "support/json_reader.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -112,13 +114,62 @@ class json_builder {
   json root_;
 };
 
-/// Hands on the members of one object.
-class member_reader {
+/// A place in a text, with the number of its line.
+struct text_cursor {
+  const char* at;
+  const char* end;
+  std::size_t line = 1;
+  bool has_ended = false;  // more was wanted than there is
+
+  bool is_at_end() const { return at == end; }
+
+  void advance() {
+    if (*at++ == '\n') ++line;
+  }
+
+  void skip_space() {
+    while (!is_at_end() && std::string_view(" \t\r\n").find(*at) != std::string_view::npos) advance();
+  }
+};
+
+/// Lets the parser move a cursor. The parser takes no character after the brace or bracket that ends a value.
+class cursor_iterator {
  public:
-  using handler = std::function<void(const std::string&, member_kind, std::string)>;
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
 
-  member_reader(const std::string& what, const handler& take) : what_(what), take_(take) {}
+  explicit cursor_iterator(text_cursor* cursor = nullptr) : cursor_(cursor) {}
 
+  reference operator*() const { return *cursor_->at; }
+  cursor_iterator& operator++() {
+    cursor_->advance();
+    return *this;
+  }
+  void operator++(int) { cursor_->advance(); }
+
+  /// An iterator without a cursor is the end of the text.
+  bool operator==(const cursor_iterator& other) const { return is_at_end() == other.is_at_end(); }
+
+ private:
+  bool is_at_end() const {
+    if (cursor_ == nullptr) return true;
+    cursor_->has_ended = cursor_->is_at_end();
+    return cursor_->has_ended;
+  }
+
+  text_cursor* cursor_;
+};
+
+/// Hands on the members of objects, which are the elements of an array or stand alone.
+class object_reader {
+ public:
+  object_reader(const std::string& what, const text_cursor& cursor, const object_handler& handler)
+      : what_(what), cursor_(cursor), handler_(handler) {}
+
+  // The parser's events, under its names for them.
   bool null() { return put(member_kind::null, ""); }
   bool boolean(bool) { return put(member_kind::other, ""); }
   bool number_integer(json::number_integer_t value) { return put(member_kind::number, std::to_string(value)); }
@@ -126,45 +177,78 @@ class member_reader {
   bool number_float(json::number_float_t, const std::string& written) { return put(member_kind::number, written); }
   bool string(std::string& value) { return put(member_kind::text, std::move(value)); }
   bool binary(json::binary_t&) { return put(member_kind::other, ""); }
-  bool start_object(std::size_t) { return open(); }
-  bool end_object() { return close(); }
-  bool start_array(std::size_t) { return open(); }
-  bool end_array() { return close(); }
+
+  bool start_object(std::size_t) {
+    if (depth_ != 0) return open();
+    line_ = cursor_.line;
+    keys_ = 0;
+    depth_ = 1;
+    handler_.begin(line_);
+    return true;
+  }
+
+  bool end_object() {
+    if (--depth_ == 0) handler_.end();
+    return true;
+  }
+
+  bool start_array(std::size_t) {
+    if (depth_ != 0) return open();
+    if (is_array_) refuse_stranger();
+    is_array_ = true;
+    return true;
+  }
+
+  bool end_array() {
+    if (depth_ != 0) --depth_;
+    return true;
+  }
 
   bool key(std::string& name) {
     if (depth_ != 1) return true;
-    if (++keys_ > most_keys) refuse(fmt::format("an object in it has more than {} keys", most_keys));
+    if (++keys_ > most_keys) refuse(line_, fmt::format("an object in it has more than {} keys", most_keys));
     key_ = std::move(name);
     return true;
   }
 
   bool parse_error(std::size_t, const std::string& token, const nlohmann::detail::exception&) {
-    refuse("not an object of JSON: it cannot be read at " + shown(token));
+    if (cursor_.has_ended)
+      refuse(depth_ == 0 ? cursor_.line : line_,
+             fmt::format("the {} is not closed: was the file cut short?", depth_ == 0 ? "array" : "object"));
+    if (depth_ == 0) refuse_stranger();
+    refuse(line_, "not an object of JSON: it cannot be read at " + shown(token));
+  }
+
+  /// Something stands where an object should.
+  [[noreturn]] void refuse_stranger() const {
+    refuse(cursor_.line, "an object of JSON must begin here; objects of an array have commas between them");
+  }
+
+  [[noreturn]] void refuse(std::size_t line, std::string_view why) const {
+    throw invalid_argument(fmt::format("{}, line {}: {}", what_, line, why));
   }
 
  private:
-  [[noreturn]] void refuse(std::string_view why) const { throw invalid_argument(fmt::format("{}: {}", what_, why)); }
-
   bool put(member_kind kind, std::string value) {
-    if (depth_ == 1) take_(key_, kind, std::move(value));
+    if (depth_ == 0) refuse_stranger();
+    if (depth_ == 1) handler_.member(key_, kind, std::move(value));
     return true;
   }
 
   bool open() {
     put(member_kind::other, "");
-    if (++depth_ > deepest_json) refuse(fmt::format("it is nested more than {} deep", deepest_json));
-    return true;
-  }
-
-  bool close() {
-    --depth_;
+    if (++depth_ > deepest_json) refuse(line_, fmt::format("it is nested more than {} deep", deepest_json));
     return true;
   }
 
   const std::string& what_;
-  const handler& take_;
+  const text_cursor& cursor_;
+  const object_handler& handler_;
   std::string key_;
-  std::size_t depth_ = 0, keys_ = 0;
+  std::size_t line_ = 1;   // where the object began
+  std::size_t depth_ = 0;  // 1 among the members of an object
+  std::size_t keys_ = 0;
+  bool is_array_ = false;
 };
 
 json read(std::string_view bytes, const std::string& what, const element_handler& handler, json::input_format_t form) {
@@ -206,9 +290,18 @@ json read_cbor(std::string_view bytes, const std::string& what, const element_ha
   return read(bytes, what, handler, json::input_format_t::cbor);
 }
 
-void read_members(std::string_view text, const std::string& what, const member_reader::handler& take) {
-  member_reader reader(what, take);
-  json::sax_parse(text, &reader, json::input_format_t::json);
+void read_objects(std::string_view text, const std::string& what, const object_handler& handler) {
+  text_cursor cursor{text.data(), text.data() + text.size()};
+  object_reader reader(what, cursor, handler);
+  cursor.skip_space();
+  const bool is_array = !cursor.is_at_end() && *cursor.at == '[';
+  while (!cursor.is_at_end()) {
+    if (!is_array && *cursor.at != '{') reader.refuse_stranger();
+    constexpr bool is_all = false;  // more objects may follow
+    json::sax_parse(cursor_iterator(&cursor), cursor_iterator(), &reader, json::input_format_t::json, is_all);
+    cursor.skip_space();
+    if (is_array && !cursor.is_at_end()) reader.refuse(cursor.line, "text follows the array");
+  }
 }
 
 std::string to_cbor(const json& document) {

@@ -44,10 +44,16 @@ enum class member_kind {
   other,   ///< true, false, an array or an object
 };
 
-/// Calls `take` for each member of an object that holds numbers and texts, in order.
-/// \throws invalid_argument that begins with `what`, the thing that is read
-void read_members(std::string_view text, const std::string& what,
-                  const std::function<void(const std::string& key, member_kind kind, std::string value)>& take);
+/// Takes objects that hold numbers and texts, one by one.
+struct object_handler {
+  std::function<void(std::size_t line)> begin;  ///< lines count from 1
+  std::function<void(const std::string& key, member_kind kind, std::string value)> member;
+  std::function<void()> end;
+};
+
+/// Reads JSON lines, or an array of objects. An object may go over several lines, and is never held as a whole.
+/// \throws invalid_argument that begins with `what`, the thing that is read, and the line
+void read_objects(std::string_view text, const std::string& what, const object_handler& handler);
 
 std::string to_cbor(const json& document);
 

@@ -145,7 +145,7 @@ inline void decide_list(const inspection* seen, const rank_flags* ranks, scaler_
       record.norm = record.lists == 0 ? norm : joint_norm(record.norm, norm);
       if (clip < record.clip) record.clip = clip;
       ++record.lists;
-      record.refused += 1 - decisions[i].apply;
+      record.skipped_lists += 1 - decisions[i].apply;
     }
   }
   if (is_good_batch) ++memory->micro_batches;
@@ -178,7 +178,7 @@ inline void publish(ledger_slot* slot, std::uint64_t number, const step_record& 
 /// What is written into the ledger: the movement of the scale goes by what was seen (`shown`), the outcome by what was
 /// done.
 inline step_outcome outcome_of(step_outcome shown, const step_record& current) {
-  const bool was_applied = current.lists != 0 && current.refused == 0;
+  const bool was_applied = current.lists != 0 && current.skipped_lists == 0;
   if (shown == step_outcome::invalid_number) return shown;
   if (shown == step_outcome::applied)
     return current.lists == 0 ? step_outcome::accumulated
@@ -286,7 +286,7 @@ struct skip_jointly {
     if (is_invalid) or_in_device(&memory->invalid_numbers, 1);
     if (is_skipped && decisions[i].apply != 0) {
       decisions[i].apply = 0;
-      ++open_steps[i].record.refused;
+      ++open_steps[i].record.skipped_lists;
       if (has_failed) open_steps[i].has_failed = 1;
     }
   }
@@ -347,7 +347,7 @@ struct check_limits {
     if (all) return;
     memory->invalid_numbers = 1;
     for (std::uint32_t i = 0; i < scales; ++i) {
-      open_steps[i].record.refused += decisions[i].apply;
+      open_steps[i].record.skipped_lists += decisions[i].apply;
       decisions[i].apply = 0;
     }
   }

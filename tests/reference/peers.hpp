@@ -1,26 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How other frameworks move their loss scale: one small model for each preset of the library, to compare it with.
 //
-// The facts come from the frameworks' own sources, as read in 2026; the code is this project's. Where to look:
-//   pytorch              aten/src/ATen/native/{cpu/AmpGradScalerKernels.cpp, cuda/AmpKernels.cu}
-//   keras3               keras/src/optimizers/loss_scale_optimizer.py
-//   keras2               tf_keras/mixed_precision/loss_scale_optimizer.py
-//   tf1, tf1-contrib     tensorflow/python/training/experimental/loss_scale.py,
-//                        tensorflow/contrib/mixed_precision/python/loss_scale_manager.py
-//   apex                 apex/amp/scaler.py (deleted in May 2025; the last version)
-//   apex-hysteresis      apex: csrc/update_scale_hysteresis.cu
-//   mxnet                python/mxnet/amp/{amp,loss_scaler}.py
-//   deepspeed            deepspeed/runtime/fp16/loss_scaler.py, class DynamicLossScaler (-consecutive: its option
-//                        consecutive_hysteresis), with the defaults of the fp16 section of its configuration
-//   megatron             megatron/core/optimizer/grad_scaler.py
-//   fairseq              fairseq/optim/dynamic_loss_scaler.py
-//   jmp                  jmp/_src/loss_scale.py
-//   oneflow              oneflow/user/kernels/dynamic_loss_scale_schedule_kernel.{cpp,cu}
-//   paddle               paddle/phi/kernels/impl/amp_kernel_impl.h
-//   mindspore            mindspore/python/mindspore/amp.py, class DynamicLossScaler (not the Manager: another rule)
-//   chainer              chainer/optimizer.py
-//   onnxruntime          orttraining/orttraining/python/training/amp/loss_scaler.py
-//   openseq2seq-*        open_seq2seq/optimizers/automatic_loss_scaler.py
+// The facts come from the frameworks' own sources, which src/scaler/presets.cpp cites; the code is this project's.
 //
 // In all of them, and unlike the frameworks: no scale leaves [2^-126, FLT_MAX]. Growth whose FP32 would not be finite
 // is not done, though all that goes with it is (counters, hysteresis); frameworks with a ceiling of their own go to it.

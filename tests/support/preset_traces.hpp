@@ -19,7 +19,8 @@ struct preset_settings {
 inline std::vector<std::string> replayed_presets() {
   std::vector<std::string> names;
   for (const syclamp::preset_info& one : syclamp::presets())
-    if (one.name != "syclamp" && one.name != "openseq2seq-logmax") names.push_back(one.name);
+    if (one.name != "syclamp" && syclamp::preset(one.name).grow != syclamp::growth_kind::log_max)
+      names.push_back(one.name);
   return names;
 }
 
@@ -50,15 +51,15 @@ inline reference::peer_settings peer_with(const preset_settings& with) {
 inline std::vector<preset_settings> settings_to_try(const std::string& name) {
   std::vector<preset_settings> all{
       {.interval = 1}, {.interval = 3}, {.growth = 1.7, .interval = 2}, {.growth = 1.1, .backoff = 0.3, .interval = 2}};
-  const bool is_bounded = name == "openseq2seq-backoff" || name == "chainer" || name == "apex";  // starts within limits
-  if (!is_bounded) {
+  const syclamp::scaling_policy policy = syclamp::preset(name);
+  const bool starts_within_limits = policy.limits == syclamp::limit_kind::clamp;
+  if (!starts_within_limits) {
     all.push_back({.init = 0x1.8p126, .interval = 1});
     all.push_back({.init = 0x1.fffffep127, .growth = 3, .interval = 2});
     all.push_back({.init = 0x1p-125, .interval = 5});
     all.push_back({.init = 0.3, .growth = 1.3, .backoff = 0.7, .interval = 2});
   }
-  const bool has_hysteresis = name.starts_with("deepspeed") || name == "megatron" || name == "apex-hysteresis" ||
-                              name == "tf1-contrib" || name == "paddle";
+  const bool has_hysteresis = policy.hysteresis != 1 || policy.counting != syclamp::scaling_policy{}.counting;
   if (has_hysteresis)
     for (const std::uint32_t hysteresis : {1u, 2u, 3u, 5u}) all.push_back({.interval = 3, .hysteresis = hysteresis});
   return all;

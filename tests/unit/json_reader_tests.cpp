@@ -96,15 +96,28 @@ TEST_CASE("messages are short, whatever was read") {
   CHECK(syclamp::shown(std::string("\x1b[2J")) == "\"\\u001b[2J\"");
 }
 
-TEST_CASE("members of an object come as they were written, within limits") {
+TEST_CASE("objects come one by one, with their lines and their members as they were written, within limits") {
   using syclamp::member_kind;
   std::string seen;
-  const auto note = [&](const std::string& key, member_kind kind, const std::string& value) {
-    seen += key + ':' + std::to_string(static_cast<int>(kind)) + value + ' ';
-  };
-  syclamp::read_members(R"({"a": 0.1000, "b": "x", "c": null, "d": true, "e": {"f": [1]}, "g": -3})", "it", note);
-  CHECK(seen == "a:10.1000 b:2x c:0 d:3 e:3 g:1-3 ");
-  for (const std::string& text :
-       {std::string("{\"a\": 1"), std::string("{\"a\": ") + std::string(1 << 20, '['), std::string("{]")})
-    CHECK_THROWS_AS(syclamp::read_members(text, "it", note), syclamp::invalid_argument);
+  const syclamp::object_handler note{[&](std::size_t line) { seen += std::to_string(line) + "( "; },
+                                     [&](const std::string& key, member_kind kind, const std::string& value) {
+                                       seen += key + ':' + std::to_string(static_cast<int>(kind)) + value + ' ';
+                                     },
+                                     [&] { seen += ") "; }};
+  const std::string first = R"({"a": 0.1000, "b": "x", "c": null, "d": true, "e": {"f": [1]}, "g": -3})";
+  for (const std::string& text : {first + "\n\n{\"h\":\n1}\n{}", "[" + first + ",\n\n{\"h\":\n1},\n{}]\n"}) {
+    seen.clear();
+    syclamp::read_objects(text, "it", note);
+    CHECK(seen == "1( a:10.1000 b:2x c:0 d:3 e:3 g:1-3 ) 3( h:11 ) 5( ) ");
+  }
+  seen.clear();
+  for (const std::string text : {"", " \n", "[]", "[ ] \n"}) syclamp::read_objects(text, "it", note);
+  CHECK(seen.empty());
+  for (const std::string& text : {std::string("{\"a\": 1"), std::string("{\"a\": ") + std::string(1 << 20, '['),
+                                  std::string("{]"), std::string("[[{}]]"), std::string("[1]"), std::string("[{}"),
+                                  std::string("[{}]{}"), std::string("{}]"), std::string("1"), std::string("null"),
+                                  std::string("[{},]"), std::string("[{}{}]"), std::string(1 << 20, '[')}) {
+    CAPTURE(text.substr(0, 20));
+    CHECK_THROWS_AS(syclamp::read_objects(text, "it", note), syclamp::invalid_argument);
+  }
 }

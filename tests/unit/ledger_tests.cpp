@@ -46,7 +46,7 @@ ledger_entry odd_entry() {
   record.skips_in_a_row = 12;
   record.retry = 1;
   record.lists = 13;
-  record.refused = 14;
+  record.skipped_lists = 14;
   record.scale = 0.1f;
   record.next_scale = std::numeric_limits<float>::max();
   record.norm = std::numeric_limits<float>::denorm_min();
@@ -92,9 +92,9 @@ void read_or_refuse(const std::string& text) {
   }
 }
 
-const std::string short_csv = "step,outcome,scale,next_scale,amax,findings,elements\n1,applied,2,4,1,0,8\n";
+const std::string short_csv = "step,outcome,scale,next_scale,amax,flags,elements\n1,applied,2,4,1,0,8\n";
 const std::string short_json =
-    R"({"step":1,"outcome":"applied","scale":2,"next_scale":4,"amax":1,"findings":0,"elements":8})";
+    R"({"step":1,"outcome":"applied","scale":2,"next_scale":4,"amax":1,"flags":0,"elements":8})";
 
 }  // namespace
 
@@ -177,7 +177,7 @@ TEST_CASE("columns may be in any order, more than are known, and with the line e
 
   const std::string text =
       "\xef\xbb\xbf"
-      "\r\n\"amax\",mine,elements,findings,next_scale,scale,outcome,step\r\n"
+      "\r\n\"amax\",mine,elements,flags,next_scale,scale,outcome,step\r\n"
       "1,\"a \"\"b\"\"\r\nc\",8,0,4,2,applied,1\r\n\r\n"
       "1,,8,0,4,2,applied,7";
   const auto entries = read_ledger(text);
@@ -190,13 +190,13 @@ TEST_CASE("columns may be in any order, more than are known, and with the line e
 }
 
 TEST_CASE("a ledger without a column of importance is refused by its name and line") {
-  for (const std::string name : {"step", "outcome", "scale", "next_scale", "amax", "findings", "elements"}) {
+  for (const std::string name : {"step", "outcome", "scale", "next_scale", "amax", "flags", "elements"}) {
     CAPTURE(name);
     const std::string text = (name == "step" ? "" : ",") + name + (name == "step" ? "," : "");
     CHECK_THROWS_WITH(read_ledger(replaced(short_csv, text, name == "step" ? "mine," : ",mine")),
-                      ContainsSubstring("line 1") && ContainsSubstring("no " + name));
+                      ContainsSubstring("line 1: the field \"" + name + "\" is missing"));
     CHECK_THROWS_WITH(read_ledger(short_json + "\n\n" + replaced(short_json, '"' + name + '"', "\"mine\"")),
-                      ContainsSubstring("line 3") && ContainsSubstring("no " + name));
+                      ContainsSubstring("line 3: the field \"" + name + "\" is missing"));
   }
 }
 
@@ -210,7 +210,7 @@ TEST_CASE("values that cannot be are refused with column, value and line") {
       {"\n1,", "\n1.0,", "step is \"1.0\""},
       {"\n1,", "\n 1,", "step is \" 1\""},
       {"\n1,", "\n,", "step is empty"},
-      {",0,8", ",4294967296,8", "findings is"},
+      {",0,8", ",4294967296,8", "flags is"},
       {"applied", "flown", "outcome is \"flown\"; it must be one of applied, skipped_inf"},
       {"applied", "unknown", "outcome is \"unknown\""},
       {"applied", "", "outcome is empty"},
@@ -254,7 +254,19 @@ TEST_CASE("values that cannot be are refused with column, value and line") {
   CHECK_THROWS_WITH(read_ledger("[" + short_json + short_json + "]"), ContainsSubstring("commas"));
   CHECK_THROWS_WITH(read_ledger("[" + short_json + ",]"), ContainsSubstring("must begin"));
   CHECK_THROWS_WITH(read_ledger(replaced(short_csv, "step,", "\"my\nown\",step,")), ContainsSubstring("line 3"));
-  CHECK_THROWS_WITH(read_ledger("not a ledger"), ContainsSubstring("there is no step"));
+  CHECK_THROWS_WITH(read_ledger("not a ledger"), ContainsSubstring("the field \"step\" is missing"));
+}
+
+TEST_CASE("columns under their former names are read, and messages name them as the file does") {
+  const std::string old_csv = replaced(short_csv, "flags", "findings"),
+                    old_json = replaced(short_json, "flags", "findings");
+  CHECK(same(read_ledger(old_csv), read_ledger(short_csv)));
+  CHECK(same(read_ledger(old_json), read_ledger(short_json)));
+  CHECK_THROWS_WITH(read_ledger(replaced(old_csv, ",0,8", ",-1,8")), ContainsSubstring("findings is \"-1\""));
+  CHECK_THROWS_WITH(read_ledger(replaced(old_csv, "amax", "flags")),
+                    ContainsSubstring("flags and findings are the same field"));
+  CHECK_THROWS_WITH(read_ledger(replaced(old_json, "{", "{\"flags\":0,")),
+                    ContainsSubstring("flags and findings are the same field"));
 }
 
 // Without the line's end, CSV cannot tell a name that was cut short.

@@ -44,6 +44,23 @@ TEST_CASE("every preset moves its scale as its peer does") {
     for (const preset_settings& with : settings_to_try(name)) compare(name, with, with.interval.value_or(3), seed);
 }
 
+TEST_CASE("every preset has the defaults of its peer") {
+  const std::string name = GENERATE(from_range(replayed_presets()));
+  scaler_snapshot scaler = scaler_snapshot::fresh(preset(name));
+  const auto peer = reference::make_peer(name);
+  // Clean steps until the scale has grown twice, then overflows until it has backed off twice.
+  const std::size_t clean_steps = 2 * scaler.policy.interval + 2,
+                    steps = clean_steps + 2 * scaler.policy.hysteresis + 2;
+  for (std::size_t i = 0; i < steps; ++i) {
+    const reference::gradient step = i < clean_steps ? reference::gradient::clean : reference::gradient::inf;
+    const auto expected = peer->step(step);
+    const auto result = advance(scaler, simulated(step));
+    INFO(name << ", step " << i);
+    REQUIRE(bits(result.scale_before) == bits(expected.scale_before));
+    REQUIRE(bits(result.scale_after) == bits(expected.scale_after));
+  }
+}
+
 TEST_CASE("every preset reacts to a lowered or raised interval as its peer does") {
   const std::string name = GENERATE(from_range(replayed_presets()));
   for (std::uint64_t seed = 0; seed < 20; ++seed)

@@ -2,10 +2,12 @@
 // From names back to choices.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "syclamp/hyper_parameters.hpp"
 #include "syclamp/policy_names.hpp"
@@ -30,9 +32,16 @@ void for_each_value(See see) {
   for (std::uint32_t i = 0; i < 256 && name_of(static_cast<Enum>(i)) != impossible; ++i) see(static_cast<Enum>(i));
 }
 
+/// Names that files of older versions have for a value, beside the present one: pairs of a name and a value. To rename
+/// a value, change `name_of` and put the old name here.
+template <typename Enum>
+inline constexpr std::array<std::pair<std::string_view, Enum>, 0> former_names{};
+
 template <typename Enum>
 std::optional<Enum> value_named(std::string_view name) {
   std::optional<Enum> found;
+  for (const auto& [former, value] : former_names<Enum>)
+    if (name == former) found = value;
   for_each_value<Enum>([&](Enum value) {
     if (name == name_of(value)) found = value;
   });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of a state as JSON, and back. What does not fit is refused by its path, which begins with what is read.
+// Reading takes the version of the file, which decides what fields it has.
 #pragma once
 
 #include <cmath>
@@ -72,8 +73,13 @@ json encode_fields(const Struct& from) {
   throw invalid_argument(fmt::format("{} {}", path, why));
 }
 
+[[noreturn]] inline void refuse_missing(const std::string& path, std::string_view key) {
+  throw invalid_argument(fmt::format(
+      "{}: the field \"{}\" is missing; the file is incomplete or was written by a newer version", path, key));
+}
+
 template <typename Struct>
-void decode_fields(const json& from, Struct& to, const std::string& path);
+void decode_fields(const json& from, Struct& to, const std::string& path, std::uint32_t version);
 
 template <typename Integer>
 void decode_integer(const json& from, Integer& to, const std::string& path) {
@@ -108,7 +114,7 @@ void decode_enum(const json& from, Enum& to, const std::string& path) {
 }
 
 template <typename Value>
-void decode(const json& from, Value& to, const std::string& path) {
+void decode(const json& from, Value& to, const std::string& path, std::uint32_t version) {
   if constexpr (std::is_same_v<Value, bool>) {
     if (!from.is_boolean()) refuse(path, from, "true or false");
     to = from.get<bool>();
@@ -123,10 +129,10 @@ void decode(const json& from, Value& to, const std::string& path) {
     if (!from.is_array()) refuse(path, from, "an array");
     for (const json& one : from) {
       const std::string place = fmt::format("{}[{}]", path, to.size());
-      decode(one, to.emplace_back(), place);
+      decode(one, to.emplace_back(), place, version);
     }
   } else if constexpr (std::is_class_v<Value>) {
-    decode_fields(from, to, path);
+    decode_fields(from, to, path, version);
   } else {
     decode_integer(from, to, path);
   }
@@ -135,33 +141,41 @@ void decode(const json& from, Value& to, const std::string& path) {
 /// Anything, as a CBOR byte string: a text must be UTF-8 there.
 inline json encode_bytes(std::string_view bytes) { return json::binary({bytes.begin(), bytes.end()}); }
 
-/// A view of what is in `from`.
-inline std::string_view bytes_of(const json& from, const std::string& path) {
+/// A view of what is in `from`. Version 1 wrote texts instead, though the bytes may be no UTF-8.
+inline std::string_view bytes_of(const json& from, const std::string& path, std::uint32_t version) {
+  if (version == 1 && from.is_string()) return from.get_ref<const std::string&>();
   if (!from.is_binary()) refuse(path, from, "a string of bytes");
   const std::vector<std::uint8_t>& bytes = from.get_binary();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Every key is known, that is: as many are there as were found.
 template <typename IsKnown>
 void refuse_unknown(const json& from, const std::string& path, IsKnown is_known) {
   for (const auto& [key, value] : from.items())
-    if (!is_known(key)) refuse(path, fmt::format("has a field {} that is not known; remove it", shown(key)));
+    if (!is_known(key))
+      throw invalid_argument(
+          fmt::format("{}: the field {} is not known; remove it, or use the version that wrote it", path, shown(key)));
 }
 
+/// \param version  of the file: what this version lacks gets its default
 template <typename Struct>
-void decode_fields(const json& from, Struct& to, const std::string& path) {
+void decode_fields(const json& from, Struct& to, const std::string& path, std::uint32_t version) {
   if (!from.is_object()) refuse(path, from, "an object");
+  std::size_t expected = 0;
   for_each_field<Struct>([&](const auto& one) {
-    const auto found = from.find(one.name);
-    if (found == from.end()) refuse(path, fmt::format("has no field {}; was it cut out?", one.name));
+    if (!one.is_in(version)) return one.set_default(to);
+    ++expected;
+    const char* name = one.name_in(version);
+    const auto found = from.find(name);
+    if (found == from.end()) refuse_missing(path, name);
     if (!found->is_null() || !set_none(one, to.*one.member))
-      decode(*found, to.*one.member, fmt::format("{}.{}", path, one.name));
+      decode(*found, to.*one.member, fmt::format("{}.{}", path, name), version);
   });
-  if (from.size() == field_count<Struct>) return;
-  refuse_unknown(from, path, [](const std::string& key) {
+  if (from.size() == expected) return;  // all of them were found, so there is no other
+  refuse_unknown(from, path, [&](const std::string& key) {
     bool is_known = false;
-    for_each_field<Struct>([&](const auto& one) { is_known = is_known || key == one.name; });
+    for_each_field<Struct>(
+        [&](const auto& one) { is_known = is_known || (one.is_in(version) && key == one.name_in(version)); });
     return is_known;
   });
 }
@@ -169,8 +183,16 @@ void decode_fields(const json& from, Struct& to, const std::string& path) {
 /// The value of a key that must be there.
 inline const json& member_of(const json& from, const char* key, const std::string& path) {
   const auto found = from.find(key);
-  if (found == from.end()) refuse(path, fmt::format("has no field {}; was it cut out?", key));
+  if (found == from.end()) refuse_missing(path, key);
   return *found;
+}
+
+/// \throws invalid_argument if a file of this version cannot be read
+inline void check_version(std::uint32_t version, const std::string& path, std::uint32_t newest = newest_version) {
+  if (version == 0) refuse(path, version, "at least 1");
+  if (version > newest)
+    refuse(path, fmt::format("is {}, of a newer syclamp; this one reads versions 1 to {}: use the newer one", version,
+                             newest));
 }
 
 }  // namespace syclamp::state_codec

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of everything that a scaler or an optimizer saves: the one list from which all formats are written and
 // read. A new member that is not added here does not compile.
+//
+// A new field is a row that says in which version it came, and what older files have instead:
+//   field{"margin", &scaling_policy::margin}.added_in(4, 1.0),
+// The version of the format follows from these rows. docs/checkpoints.md lists what each version changed.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <tuple>
 
+#include "state/codec/field.hpp"
 #include "state/codec/member_count.hpp"
+#include "state/optimizer_record.hpp"
 #include "syclamp/hyper_parameters.hpp"
 #include "syclamp/scale_state.hpp"
 #include "syclamp/scaling_policy.hpp"
@@ -13,45 +21,7 @@
 
 namespace syclamp {
 
-enum class field_kind {
-  plain,
-  essential,  ///< without it, a ledger is refused
-  index,      ///< `no_element` is: there is none
-};
-
-template <typename Struct, typename Value, field_kind Kind = field_kind::plain>
-struct field {
-  using value_type = Value;
-  static constexpr field_kind kind = Kind;
-
-  const char* name;
-  Value Struct::* member;
-};
-
-template <typename Struct, typename Value>
-constexpr auto essential(const char* name, Value Struct::* member) {
-  return field<Struct, Value, field_kind::essential>{name, member};
-}
-
-template <typename Struct, typename Value>
-constexpr auto index(const char* name, Value Struct::* member) {
-  return field<Struct, Value, field_kind::index>{name, member};
-}
-
-/// Whether an index points to nothing.
-template <typename Field, typename Value>
-constexpr bool is_none(const Field&, const Value& value) {
-  if constexpr (Field::kind == field_kind::index) return value == no_element;
-  return false;
-}
-
-/// Makes an index point to nothing; false for other fields, which cannot.
-template <typename Field, typename Value>
-constexpr bool set_none(const Field&, Value& value) {
-  if constexpr (Field::kind == field_kind::index) value = no_element;
-  return Field::kind == field_kind::index;
-}
-
+/// The fields of a struct: `fields`, and how many members are `unused`, that is, not saved.
 template <typename Struct>
 struct description;
 
@@ -146,14 +116,14 @@ struct description<step_record> {
       field{"clip", &step_record::clip},
       essential("amax", &step_record::amax),
       field{"limit", &step_record::limit},
-      essential("findings", &step_record::flags),
+      essential("flags", &step_record::flags).renamed(3, "findings"),
       essential("elements", &step_record::elements),
       field{"infs", &step_record::infs},
       field{"nans", &step_record::nans},
       field{"zeros", &step_record::zeros},
       field{"subnormals", &step_record::subnormals},
       field{"lists", &step_record::lists},
-      field{"refused", &step_record::refused},
+      field{"skipped_lists", &step_record::skipped_lists}.renamed(3, "refused"),
       field{"first_bad_list", &step_record::first_bad_list},
       index("first_bad_tensor", &step_record::first_bad_tensor),
       index("first_bad", &step_record::first_bad),
@@ -198,24 +168,58 @@ struct description<lr_schedule> {
   static constexpr std::size_t unused = 0;
 };
 
+template <>
+struct description<group_record> {
+  static constexpr auto fields = std::tuple{
+      field{"hyper", &group_record::hyper},     field{"schedule", &group_record::schedule},
+      field{"applied", &group_record::applied}, field{"elements", &group_record::elements},
+      field{"sizes", &group_record::sizes},
+  };
+  static constexpr std::size_t unused = 0;
+};
+
+/// Names of kinds and kernels are a contract with files: they stay as they are.
+template <>
+struct description<optimizer_record> {
+  static constexpr auto fields = std::tuple{
+      field{"kind", &optimizer_record::kind},
+      field{"kernel", &optimizer_record::kernel},
+      field{"states", &optimizer_record::states},
+      field{"moments", &optimizer_record::moments},
+      field{"has_copies", &optimizer_record::has_copies},
+      field{"is_stochastic", &optimizer_record::is_stochastic},
+      field{"seed", &optimizer_record::seed},
+      field{"groups", &optimizer_record::groups},
+  };
+  static constexpr std::size_t unused = 0;
+};
+
 template <typename Struct>
 inline constexpr std::size_t field_count = std::tuple_size_v<decltype(description<Struct>::fields)>;
-
-template <typename Struct>
-inline constexpr bool is_complete = field_count<Struct> + description<Struct>::unused == member_count<Struct>();
-
-static_assert(is_complete<scale_number>, "a member of scale_number is not saved: add it to its fields");
-static_assert(is_complete<scaling_policy>, "a member of scaling_policy is not saved: add it to its fields");
-static_assert(is_complete<scale_state>, "a member of scale_state is not saved: add it to its fields");
-static_assert(is_complete<decay_rate>, "a member of decay_rate is not saved: add it to its fields");
-static_assert(is_complete<hyper_parameters>, "a member of hyper_parameters is not saved: add it to its fields");
-static_assert(is_complete<lr_schedule>, "a member of lr_schedule is not saved: add it to its fields");
-static_assert(is_complete<step_record>, "a member of step_record is not saved: add it to its fields");
 
 /// Calls `see(field)` for each field, in order.
 template <typename Struct, typename See>
 constexpr void for_each_field(See see) {
+  static_assert(field_count<Struct> + description<Struct>::unused == member_count<Struct>(),
+                "a member of the struct is not saved: add it to its fields");
   std::apply([&](const auto&... one) { (see(one), ...); }, description<Struct>::fields);
 }
+
+/// The newest version that the fields of some structs know.
+template <typename... Structs>
+constexpr std::uint32_t newest_field() {
+  std::uint32_t newest = 1;
+  const auto see = [&](const auto& one) { newest = std::max({newest, one.since, one.renamed_in}); };
+  (for_each_field<Structs>(see), ...);
+  return newest;
+}
+
+/// The version in which snapshots and checkpoints got their present layout, apart from their fields.
+inline constexpr std::uint32_t layout_version = 2;
+
+/// The version of the files that are written: snapshots and checkpoints have the same.
+inline constexpr std::uint32_t newest_version =
+    std::max(layout_version, newest_field<scale_number, scaling_policy, scale_state, step_record, decay_rate,
+                                          hyper_parameters, lr_schedule, group_record, optimizer_record>());
 
 }  // namespace syclamp

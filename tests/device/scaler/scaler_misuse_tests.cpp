@@ -165,7 +165,7 @@ TEST_CASE("a step whose optimizer throws is not recorded as applied, and the nex
   const step_record record = scaler.outcome();
   CHECK(record.outcome == step_outcome::by_user);
   CHECK(record.lists == 1);
-  CHECK(record.refused == 1);
+  CHECK(record.skipped_lists == 1);
   CHECK(record.applied == 0);
   CHECK(record.skipped == 1);
   CHECK(record.flags == found_nothing);
@@ -228,7 +228,7 @@ TEST_CASE("a joint step in which one optimizer throws is not recorded as applied
   const step_record record = code.scaler.outcome();
   CHECK_FALSE(record.was_applied());
   CHECK(record.lists == 3);
-  CHECK(record.refused == 2);  // the one that threw, and the one after it
+  CHECK(record.skipped_lists == 2);  // the one that threw, and the one after it
   CHECK(record.applied == 0);
   CHECK(last.weight() == 0.0f);
 

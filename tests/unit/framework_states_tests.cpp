@@ -12,6 +12,7 @@
 
 #include "scaler/scale_numbers.hpp"
 #include "syclamp/error.hpp"
+#include "syclamp/framework_states.hpp"
 #include "syclamp/presets.hpp"
 #include "syclamp/simulation.hpp"
 #include "tests/support/state_equality.hpp"

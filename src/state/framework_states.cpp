@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints of other frameworks. Each of them has its own idea of a counter; a state that goes from one to another
 // grows at the same step there as it would have here.
+#include "syclamp/framework_states.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,7 +15,6 @@
 #include "scaler/snapshot_check.hpp"
 #include "support/json_reader.hpp"
 #include "syclamp/error.hpp"
-#include "syclamp/scaler_snapshot.hpp"
 
 namespace syclamp {
 namespace {
@@ -42,10 +43,10 @@ std::uint32_t recounted(std::uint32_t clean_steps, interval_test from, interval_
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
 /// An object of a framework's state: values by their keys, with messages that name both.
-class peer_object {
+class framework_object {
  public:
   /// `remedy`: what to do if a key is missing.
-  peer_object(const json& values, std::string name, const char* remedy)
+  framework_object(const json& values, std::string name, const char* remedy)
       : values_(values), name_(std::move(name)), remedy_(remedy) {
     if (!values_.is_object()) refuse(fmt::format("it is {}; it must be an object", shown(values_)));
   }
@@ -97,7 +98,7 @@ class peer_object {
     refuse(fmt::format("{} is {}; it must be {}", key, shown(at(key)), must));
   }
 
-  peer_object object(const std::string& key) const {
+  framework_object object(const std::string& key) const {
     return {at(key.c_str()), fmt::format("{}, {}", name_, key), remedy_};
   }
 
@@ -126,11 +127,11 @@ double scale_of(const scale_state& state) { return to_double(state.exact); }
 // --- Frameworks ------------------------------------------------------------------------------------------------------
 
 /// A framework. `test` is how it compares its counter of clean steps with its interval.
-struct peer {
+struct framework {
   const char* name;
   interval_test test;
-  json (*save)(const peer& self, const scaler_snapshot& from);
-  void (*load)(const peer& self, const peer_object& from, scaler_snapshot& to);
+  json (*save)(const framework& self, const scaler_snapshot& from);
+  void (*load)(const framework& self, const framework_object& from, scaler_snapshot& to);
   const char* if_missing = "is it the state of another framework?";
 
   std::uint32_t saved_steps(const scaler_snapshot& from, const scale_state& state) const {
@@ -146,7 +147,7 @@ double backoff_of(const scaling_policy& policy) {
   return policy.backoff_by_growth ? 1 / policy.growth : policy.backoff;
 }
 
-json save_pytorch(const peer& self, const scaler_snapshot& from) {
+json save_pytorch(const framework& self, const scaler_snapshot& from) {
   const scale_state& state = from.scales.front();
   return {{"scale", scale_of(state)},
           {"growth_factor", from.policy.growth},
@@ -155,7 +156,7 @@ json save_pytorch(const peer& self, const scaler_snapshot& from) {
           {"_growth_tracker", self.saved_steps(from, state)}};
 }
 
-void load_pytorch(const peer& self, const peer_object& from, scaler_snapshot& to) {
+void load_pytorch(const framework& self, const framework_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
   to.policy.growth = from.number("growth_factor");
   const double backoff = from.number("backoff_factor");
@@ -168,7 +169,7 @@ void load_pytorch(const peer& self, const peer_object& from, scaler_snapshot& to
   set_scale(state, to.policy, from.scale("scale"));
 }
 
-json save_keras3(const peer& self, const scaler_snapshot& from) {
+json save_keras3(const framework& self, const scaler_snapshot& from) {
   const scale_state& state = from.scales.front();
   return {{"step_counter", self.saved_steps(from, state)},
           {"dynamic_scale", scale_of(state)},
@@ -176,7 +177,7 @@ json save_keras3(const peer& self, const scaler_snapshot& from) {
           {"dynamic_growth_steps", from.policy.interval}};
 }
 
-void load_keras3(const peer& self, const peer_object& from, scaler_snapshot& to) {
+void load_keras3(const framework& self, const framework_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
   to.policy.init = from.scale("initial_scale");
   to.policy.interval = from.setting("dynamic_growth_steps");
@@ -184,12 +185,12 @@ void load_keras3(const peer& self, const peer_object& from, scaler_snapshot& to)
   set_scale(state, to.policy, from.scale("dynamic_scale"));
 }
 
-json save_keras2(const peer& self, const scaler_snapshot& from) {
+json save_keras2(const framework& self, const scaler_snapshot& from) {
   const scale_state& state = from.scales.front();
   return {{"current_loss_scale", scale_of(state)}, {"good_steps", self.saved_steps(from, state)}};
 }
 
-void load_keras2(const peer& self, const peer_object& from, scaler_snapshot& to) {
+void load_keras2(const framework& self, const framework_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
   state.clean_steps = self.loaded_steps(from.counter("good_steps"), to);
   set_scale(state, to.policy, from.scale("current_loss_scale"));
@@ -197,7 +198,7 @@ void load_keras2(const peer& self, const peer_object& from, scaler_snapshot& to)
 
 std::string apex_key(std::size_t index) { return fmt::format("loss_scaler{}", index); }
 
-json save_apex(const peer& self, const scaler_snapshot& from) {
+json save_apex(const framework& self, const scaler_snapshot& from) {
   json all = json::object();
   for (const scale_state& state : from.scales)
     all[apex_key(all.size())] = {{"loss_scale", scale_of(state)}, {"unskipped", self.saved_steps(from, state)}};
@@ -205,15 +206,15 @@ json save_apex(const peer& self, const scaler_snapshot& from) {
 }
 
 /// As many scales as the checkpoint has; those that the base lacks have done nothing else yet.
-void load_apex(const peer& self, const peer_object& from, scaler_snapshot& to) {
+void load_apex(const framework& self, const framework_object& from, scaler_snapshot& to) {
   const std::size_t count = from.keys_that_begin_with("loss_scaler");
   scale_state added = scaler_snapshot::fresh(to.policy).scales.front();
   added.attempted = to.scales.front().attempted;  // scales step together
   to.scales.resize(std::max<std::size_t>(count, 1), added);
   for (std::size_t i = 0; i < to.scales.size(); ++i) {
-    const peer_object one = from.object(apex_key(i));
-    to.scales[i].clean_steps = self.loaded_steps(one.counter("unskipped"), to);
-    set_scale(to.scales[i], to.policy, one.scale("loss_scale"));
+    const framework_object entry = from.object(apex_key(i));
+    to.scales[i].clean_steps = self.loaded_steps(entry.counter("unskipped"), to);
+    set_scale(to.scales[i], to.policy, entry.scale("loss_scale"));
   }
 }
 
@@ -223,7 +224,7 @@ std::uint32_t hysteresis_left(const scaler_snapshot& from) {
   return most - std::min(from.scales.front().tolerated, most - 1);
 }
 
-json save_deepspeed(const peer& self, const scaler_snapshot& from) {
+json save_deepspeed(const framework& self, const scaler_snapshot& from) {
   const scaling_policy& policy = from.policy;
   const scale_state& state = from.scales.front();
   const std::uint64_t clean_steps = self.saved_steps(from, state);
@@ -240,7 +241,7 @@ json save_deepspeed(const peer& self, const scaler_snapshot& from) {
           {"consecutive_hysteresis", policy.counting == hysteresis_kind::consecutive}};
 }
 
-void load_deepspeed_policy(const peer_object& from, scaling_policy& to) {
+void load_deepspeed_policy(const framework_object& from, scaling_policy& to) {
   to.mode = scaling_mode::dynamic;
   to.growth = from.number("scale_factor");
   if (!(to.growth > 1)) from.refuse_value("scale_factor", "above 1");
@@ -254,7 +255,7 @@ void load_deepspeed_policy(const peer_object& from, scaling_policy& to) {
 }
 
 /// Its iterations are our attempts; the first is number 0, and overflowed last at -1 is never.
-void load_deepspeed(const peer& self, const peer_object& from, scaler_snapshot& to) {
+void load_deepspeed(const framework& self, const framework_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
   const std::int64_t iteration = from.integer("cur_iter", 0, most_loaded_steps);
   state.attempted = std::max<std::uint64_t>(iteration, state.applied + state.skipped);
@@ -272,7 +273,7 @@ void load_deepspeed(const peer& self, const peer_object& from, scaler_snapshot& 
   set_scale(state, to.policy, from.scale("cur_scale"));
 }
 
-json save_megatron(const peer& self, const scaler_snapshot& from) {
+json save_megatron(const framework& self, const scaler_snapshot& from) {
   const scale_state& state = from.scales.front();
   return {{"scale", scale_of(state)},
           {"growth_tracker", self.saved_steps(from, state)},
@@ -280,7 +281,7 @@ json save_megatron(const peer& self, const scaler_snapshot& from) {
 }
 
 /// Its tracker goes on below 1 with each backoff, until the scale grows. All these behave like 1.
-void load_megatron(const peer& self, const peer_object& from, scaler_snapshot& to) {
+void load_megatron(const framework& self, const framework_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
   const std::uint32_t most = to.policy.hysteresis;
   const std::int64_t left =
@@ -293,22 +294,22 @@ void load_megatron(const peer& self, const peer_object& from, scaler_snapshot& t
   set_scale(state, to.policy, from.scale("scale"));
 }
 
-constexpr std::array peers{
-    peer{"pytorch", interval_test::equal, save_pytorch, load_pytorch},
-    peer{"keras3", interval_test::equal, save_keras3, load_keras3},
-    peer{"keras2", interval_test::at_least, save_keras2, load_keras2},
-    peer{"apex", interval_test::equal, save_apex, load_apex},
-    peer{"deepspeed", interval_test::one_later, save_deepspeed, load_deepspeed,
-         "FP16_Optimizer, which knows no hysteresis, does not save min_scale, delayed_shift, cur_hysteresis and "
-         "consecutive_hysteresis: add its minimum, 1, 1 and false"},
-    peer{"megatron", interval_test::equal, save_megatron, load_megatron},
+constexpr std::array frameworks{
+    framework{"pytorch", interval_test::equal, save_pytorch, load_pytorch},
+    framework{"keras3", interval_test::equal, save_keras3, load_keras3},
+    framework{"keras2", interval_test::at_least, save_keras2, load_keras2},
+    framework{"apex", interval_test::equal, save_apex, load_apex},
+    framework{"deepspeed", interval_test::one_later, save_deepspeed, load_deepspeed,
+              "FP16_Optimizer, which knows no hysteresis, does not save min_scale, delayed_shift, cur_hysteresis and "
+              "consecutive_hysteresis: add its minimum, 1, 1 and false"},
+    framework{"megatron", interval_test::equal, save_megatron, load_megatron},
 };
 
-const peer& peer_named(std::string_view name) {
+const framework& find_framework(std::string_view name) {
   std::string names;
-  for (const peer& one : peers) {
-    if (name == one.name) return one;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+  for (const framework& known : frameworks) {
+    if (name == known.name) return known;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
   }
   throw invalid_argument(
       fmt::format("there is no framework {}; states can be exchanged with {}", shown(json(std::string(name))), names));
@@ -316,46 +317,46 @@ const peer& peer_named(std::string_view name) {
 
 // --- What goes for all of them ---------------------------------------------------------------------------------------
 
-bool is(const peer& one, std::string_view name) { return name == one.name; }
+bool is(const framework& target, std::string_view name) { return name == target.name; }
 
 /// Every scale has its own entry in apex; the others have one scale.
-void check_usable(const peer& of, const scaler_snapshot& snapshot) {
+void check_usable(const framework& target, const scaler_snapshot& snapshot) {
   const std::size_t count = snapshot.scales.size();
   if (count == 0)
-    throw invalid_argument(fmt::format("{}: there is no scale; begin with scaler_snapshot::fresh", of.name));
-  if (count > 1 && !is(of, "apex"))
+    throw invalid_argument(fmt::format("{}: there is no scale; begin with scaler_snapshot::fresh", target.name));
+  if (count > 1 && !is(target, "apex"))
     throw invalid_argument(
-        fmt::format("{}: there are {} scales, and it keeps one; use apex, or one at a time", of.name, count));
+        fmt::format("{}: there are {} scales, and it keeps one; use apex, or one at a time", target.name, count));
   validate(snapshot.policy);
 }
 
 bool is_disabled(const scaler_snapshot& snapshot) { return snapshot.policy.mode == scaling_mode::disabled; }
 
-void check_can_be_saved(const peer& of, const scaler_snapshot& snapshot) {
+void check_can_be_saved(const framework& target, const scaler_snapshot& snapshot) {
   if (is_disabled(snapshot))
-    throw invalid_argument(fmt::format("{}: scaling is disabled, there is no scale to save", of.name));
+    throw invalid_argument(fmt::format("{}: scaling is disabled, there is no scale to save", target.name));
   for (const scale_state& state : snapshot.scales)
     if (snapshot.policy.one_step_late && kernels::compare(state.exact, state.next) != 0)
       throw invalid_argument(
-          fmt::format("{}: the scale {} is to become {} one step late, which {} cannot; save a step later", of.name,
-                      scale_of(state), to_double(state.next), of.name));
+          fmt::format("{}: the scale {} is to become {} one step late, which {} cannot; save a step later", target.name,
+                      scale_of(state), to_double(state.next), target.name));
 }
 
 }  // namespace
 
-std::string to_peer_state(const scaler_snapshot& snapshot, std::string_view framework) {
-  const peer& to = peer_named(framework);
+std::string to_peer_state(const scaler_snapshot& snapshot, std::string_view framework_name) {
+  const framework& to = find_framework(framework_name);
   check_usable(to, snapshot);
   if (is(to, "pytorch") && is_disabled(snapshot)) return "{}";  // as GradScaler does
   check_can_be_saved(to, snapshot);
   return to.save(to, snapshot).dump();
 }
 
-scaler_snapshot from_peer_state(std::string_view text, std::string_view framework, scaler_snapshot base) {
-  const peer& from = peer_named(framework);
+scaler_snapshot from_peer_state(std::string_view text, std::string_view framework_name, scaler_snapshot base) {
+  const framework& from = find_framework(framework_name);
   const std::string name = fmt::format("{} state", from.name);
   const json values = read_json(text, name);
-  const peer_object state(values, name, from.if_missing);
+  const framework_object state(values, name, from.if_missing);
   check_usable(from, base);
   if (is(from, "pytorch") && is_disabled(base)) return base;  // as GradScaler does
   if (is(from, "megatron") && base.policy.mode == scaling_mode::fixed && values.empty()) return base;
