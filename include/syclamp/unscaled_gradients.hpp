@@ -34,7 +34,7 @@ class unscaled_gradients {
 
   // For the library's own operations.
   explicit unscaled_gradients(const unscaling& made);
-  const step_gate* gate() const { return gate_.get(); }
+  const step_gate* gate() const;
 
  private:
   tensor_list list_;

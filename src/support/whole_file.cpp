@@ -76,8 +76,8 @@ std::string read_whole_file(const fs::path& file, std::size_t longest) {
   }
 }
 
-struct file_replacement::state {
-  explicit state(const fs::path& file) : target(find_end(file)) {
+struct file_replacement::impl {
+  explicit impl(const fs::path& file) : target(find_end(file)) {
     exists = find_status(target, old);
     if (exists && (target.is_proc || !S_ISREG(old.st_mode))) fail("write", file, no_file);
     remove_leftovers(target.folder.number());
@@ -91,21 +91,21 @@ struct file_replacement::state {
   std::optional<temporary_file> fresh;
 };
 
-file_replacement::file_replacement(const fs::path& file) : state_(std::make_unique<state>(file)) {}
+file_replacement::file_replacement(const fs::path& file) : impl_(std::make_unique<impl>(file)) {}
 file_replacement::~file_replacement() = default;
 
 void file_replacement::write(const void* data, std::size_t bytes) {
-  state_->fresh->write({static_cast<const char*>(data), bytes});
+  impl_->fresh->write({static_cast<const char*>(data), bytes});
 }
 
 /// The content has to be on the disk before the name is. The lock is held until the temporary name is gone.
 void file_replacement::commit() {
   constexpr mode_t permissions = 0777;
   // Another user's file must not decide who may write to a file of this user.
-  if (state_->exists && state_->old.st_uid == ::geteuid()) state_->fresh->set_mode(state_->old.st_mode & permissions);
-  state_->fresh->sync();
-  state_->fresh->rename_to(state_->target.name);
-  sync_folder(state_->target.folder.number());
+  if (impl_->exists && impl_->old.st_uid == ::geteuid()) impl_->fresh->set_mode(impl_->old.st_mode & permissions);
+  impl_->fresh->sync();
+  impl_->fresh->rename_to(impl_->target.name);
+  sync_folder(impl_->target.folder.number());
 }
 
 void replace_file(const fs::path& file, std::string_view content) {

@@ -49,8 +49,8 @@ class file_replacement {
   void commit();
 
  private:
-  struct state;
-  std::unique_ptr<state> state_;
+  struct impl;
+  std::unique_ptr<impl> impl_;
 };
 
 /// A file that is read block by block. It is the same one all the time, also if another takes its name.

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizers from their definitions (those of PyTorch's documentation, and the papers of Adadelta, Lion, LAMB and
-// NovoGrad), one element at a time, in double.
+// Optimizers from their definitions (those of PyTorch's documentation and of the papers), one element at a time, in
+// double.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace reference {
 
-enum class method { sgd, adam, adamw, lion, adagrad, rmsprop, lamb, novograd, adadelta };
-
 struct optimizer_settings {
-  method how = method::sgd;
+  std::string_view optimizer;  ///< a name of the tables in optimizers.cpp
   double lr = 0, weight_decay = 0, eps = 0, beta1 = 0, beta2 = 0, momentum = 0, dampening = 0, lr_decay = 0, alpha = 0,
          rho = 0;
   bool nesterov = false, amsgrad = false, centered = false, maximize = false;
@@ -35,9 +34,10 @@ struct stepped {
 };
 
 /// Step number `t`, 1 being the first, with the gradient `g`, unscaled and clipped.
+/// \throws std::out_of_range if there is no such optimizer
 stepped step(const optimizer_settings& by, std::uint64_t t, double g, const element& now);
 
-/// The same for LAMB and NovoGrad, which need all elements of a tensor. `second` is NovoGrad's second moment.
+/// The same for optimizers that need all elements of a tensor. `second` is a second moment per tensor, if there is one.
 std::vector<stepped> step_of_tensor(const optimizer_settings& by, std::uint64_t t, const std::vector<double>& g,
                                     const std::vector<element>& now, double& second);
 

@@ -18,14 +18,13 @@ struct optimizer_case {
 };
 
 inline const std::vector<optimizer_case>& tensor_wise_cases() {
-  using reference::method;
   static const std::vector<optimizer_case> all = {
       {"lamb",
        syclamp::lamb{.lr = 0.01, .weight_decay = 0.1},
-       {.how = method::lamb, .lr = 0.01, .weight_decay = 0.1, .eps = 1e-6, .beta1 = 0.9, .beta2 = 0.999}},
+       {.optimizer = "lamb", .lr = 0.01, .weight_decay = 0.1, .eps = 1e-6, .beta1 = 0.9, .beta2 = 0.999}},
       {"novograd",
        syclamp::novograd{.weight_decay = 0.1, .maximize = true},
-       {.how = method::novograd,
+       {.optimizer = "novograd",
         .lr = 0.01,
         .weight_decay = 0.1,
         .eps = 1e-8,
@@ -37,22 +36,21 @@ inline const std::vector<optimizer_case>& tensor_wise_cases() {
 }
 
 inline const std::vector<optimizer_case>& optimizer_cases() {
-  using reference::method;
   static const std::vector<optimizer_case> all = {
-      {"sgd", syclamp::sgd{.lr = 0.1}, {.how = method::sgd, .lr = 0.1}},
+      {"sgd", syclamp::sgd{.lr = 0.1}, {.optimizer = "sgd", .lr = 0.1}},
       {"sgd, decay",
        syclamp::sgd{.lr = 0.1, .weight_decay = 0.2, .maximize = true},
-       {.how = method::sgd, .lr = 0.1, .weight_decay = 0.2, .maximize = true}},
+       {.optimizer = "sgd", .lr = 0.1, .weight_decay = 0.2, .maximize = true}},
       {"momentum",
        syclamp::sgd{.lr = 0.1, .momentum = 0.9, .dampening = 0.4, .weight_decay = 0.01},
-       {.how = method::sgd, .lr = 0.1, .weight_decay = 0.01, .momentum = 0.9, .dampening = 0.4}},
+       {.optimizer = "sgd", .lr = 0.1, .weight_decay = 0.01, .momentum = 0.9, .dampening = 0.4}},
       {"nesterov",
        syclamp::sgd{.lr = 0.1, .momentum = 0.9, .nesterov = true},
-       {.how = method::sgd, .lr = 0.1, .momentum = 0.9, .nesterov = true}},
-      {"adam", syclamp::adam{}, {.how = method::adam, .lr = 1e-3, .eps = 1e-8, .beta1 = 0.9, .beta2 = 0.999}},
+       {.optimizer = "sgd", .lr = 0.1, .momentum = 0.9, .nesterov = true}},
+      {"adam", syclamp::adam{}, {.optimizer = "adam", .lr = 1e-3, .eps = 1e-8, .beta1 = 0.9, .beta2 = 0.999}},
       {"adam, decay",
        syclamp::adam{.lr = 1e-2, .eps = 1e-6, .weight_decay = 0.1, .maximize = true},
-       {.how = method::adam,
+       {.optimizer = "adam",
         .lr = 1e-2,
         .weight_decay = 0.1,
         .eps = 1e-6,
@@ -61,13 +59,13 @@ inline const std::vector<optimizer_case>& optimizer_cases() {
         .maximize = true}},
       {"adamw",
        syclamp::adamw{},
-       {.how = method::adamw, .lr = 1e-3, .weight_decay = 1e-2, .eps = 1e-8, .beta1 = 0.9, .beta2 = 0.999}},
+       {.optimizer = "adamw", .lr = 1e-3, .weight_decay = 1e-2, .eps = 1e-8, .beta1 = 0.9, .beta2 = 0.999}},
       {"adamw, betas 0",
        syclamp::adamw{.lr = 1e-2, .betas = {0.0, 0.0}, .eps = 1e-3},
-       {.how = method::adamw, .lr = 1e-2, .weight_decay = 1e-2, .eps = 1e-3}},
+       {.optimizer = "adamw", .lr = 1e-2, .weight_decay = 1e-2, .eps = 1e-3}},
       {"amsgrad",
        syclamp::adamw{.betas = {0.8, 0.99}, .amsgrad = true},
-       {.how = method::adamw,
+       {.optimizer = "adamw",
         .lr = 1e-3,
         .weight_decay = 1e-2,
         .eps = 1e-8,
@@ -76,28 +74,29 @@ inline const std::vector<optimizer_case>& optimizer_cases() {
         .amsgrad = true}},
       {"lion",
        syclamp::lion{.lr = 1e-2, .weight_decay = 0.1, .maximize = true},
-       {.how = method::lion, .lr = 1e-2, .weight_decay = 0.1, .beta1 = 0.9, .beta2 = 0.99, .maximize = true}},
+       {.optimizer = "lion", .lr = 1e-2, .weight_decay = 0.1, .beta1 = 0.9, .beta2 = 0.99, .maximize = true}},
       {"adagrad",
        syclamp::adagrad{.lr_decay = 0.5, .weight_decay = 0.1},
-       {.how = method::adagrad, .lr = 1e-2, .weight_decay = 0.1, .eps = 1e-10, .lr_decay = 0.5}},
-      {"adadelta", syclamp::adadelta{}, {.how = method::adadelta, .lr = 1, .eps = 1e-6, .rho = 0.9}},
+       {.optimizer = "adagrad", .lr = 1e-2, .weight_decay = 0.1, .eps = 1e-10, .lr_decay = 0.5}},
+      {"adadelta", syclamp::adadelta{}, {.optimizer = "adadelta", .lr = 1, .eps = 1e-6, .rho = 0.9}},
       {"adadelta, decay",
        syclamp::adadelta{.lr = 0.1, .rho = 0.5, .eps = 1e-4, .weight_decay = 0.1, .maximize = true},
-       {.how = method::adadelta, .lr = 0.1, .weight_decay = 0.1, .eps = 1e-4, .rho = 0.5, .maximize = true}},
-      {"rmsprop", syclamp::rmsprop{}, {.how = method::rmsprop, .lr = 1e-2, .eps = 1e-8, .alpha = 0.99}},
+       {.optimizer = "adadelta", .lr = 0.1, .weight_decay = 0.1, .eps = 1e-4, .rho = 0.5, .maximize = true}},
+      {"rmsprop", syclamp::rmsprop{}, {.optimizer = "rmsprop", .lr = 1e-2, .eps = 1e-8, .alpha = 0.99}},
       {"rmsprop, momentum",
        syclamp::rmsprop{.weight_decay = 0.1, .momentum = 0.9},
-       {.how = method::rmsprop, .lr = 1e-2, .weight_decay = 0.1, .eps = 1e-8, .momentum = 0.9, .alpha = 0.99}},
+       {.optimizer = "rmsprop", .lr = 1e-2, .weight_decay = 0.1, .eps = 1e-8, .momentum = 0.9, .alpha = 0.99}},
       {"rmsprop, centred",
        syclamp::rmsprop{.eps = 1e-3, .centered = true},
-       {.how = method::rmsprop, .lr = 1e-2, .eps = 1e-3, .alpha = 0.99, .centered = true}},
+       {.optimizer = "rmsprop", .lr = 1e-2, .eps = 1e-3, .alpha = 0.99, .centered = true}},
       {"rmsprop, all",
        syclamp::rmsprop{.eps = 1e-3, .momentum = 0.5, .centered = true},
-       {.how = method::rmsprop, .lr = 1e-2, .eps = 1e-3, .momentum = 0.5, .alpha = 0.99, .centered = true}},
+       {.optimizer = "rmsprop", .lr = 1e-2, .eps = 1e-3, .momentum = 0.5, .alpha = 0.99, .centered = true}},
   };
   return all;
 }
 
+/// The case with this name.
 inline const optimizer_case& optimizer_case_named(std::string_view name) {
   const auto& all = optimizer_cases();
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });

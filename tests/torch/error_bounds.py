@@ -6,6 +6,9 @@ plus what this step's roundings add: a few u = 2^-24 of the terms that are added
 of the optimizers' formulas; the terms come from the run in FP64. The counts of roundings are those of the comment in
 tests/support/training.hpp. Second order terms are left out: errors are below 1e-4 of their numbers, so ONE_MORE covers them.
 """
+import dataclasses
+from typing import Callable
+
 import torch
 
 U = 2.0**-24
@@ -13,6 +16,27 @@ ONE_MORE = 1.01
 # The norm: at most 64 + 64 + 16 + 6 additions of positive terms follow each other, and each square is rounded: 151 u, which the
 # root halves, and is rounded. Then 1e-6 is added, divided, and multiplied by the scale's reciprocal and by the gradient.
 CLIP = 76 + 1 + 4
+
+
+
+@dataclasses.dataclass
+class Optimizer:
+    """What the comparison needs to know of an optimizer of torch.optim."""
+    bound: Callable  # a method of Bounds: the move of the weights, and the error of it
+    cases: list      # settings to compare
+    moments: Callable  # names of the moments, by the settings, in the order in which ours has them
+    is_decoupled: bool = False  # weights decay by themselves, not by way of the gradient
+
+
+OPTIMIZERS = {}  # by the name in torch.optim, which is ours in lower case
+
+
+def compared(name, **known):
+    """Adds the method below it to OPTIMIZERS."""
+    def add(bound):
+        OPTIMIZERS[name] = Optimizer(bound, **known)
+        return bound
+    return add
 
 
 def rooted(value, error):
@@ -41,12 +65,13 @@ class Bounds:
         decay = self.by["weight_decay"]
         e = CLIP * U * g.abs() if self.clips else torch.zeros_like(g)
         g = -g if self.by["maximize"] else g
-        if decay != 0 and self.kind != "AdamW":
+        optimizer = OPTIMIZERS[self.kind]
+        if decay != 0 and not optimizer.is_decoupled:
             e = e + decay * self.weights + 3 * U * (g.abs() + decay * w.abs())  # wd is rounded, a product, a sum
             g = g + decay * w
-        move, e_move = getattr(self, self.kind.lower())(g, e, before, after)
+        move, e_move = optimizer.bound(self, g, e, before, after)
         kept = 1.0
-        if self.kind == "AdamW":
+        if optimizer.is_decoupled:
             kept = 1 - self.by["lr"] * decay
             e_move = e_move + 2 * U * w.abs()  # the factor, and the product
         self.weights = kept * self.weights + e_move + U * (w.abs() + move.abs())
@@ -54,6 +79,12 @@ class Bounds:
     def by_lr(self, direction, e):
         return self.by["lr"] * direction, self.by["lr"] * (e + 2 * U * direction.abs())  # lr is rounded, a product
 
+    @compared("SGD", moments=lambda by: ["momentum_buffer"] if by["momentum"] else [], cases=[
+        {},
+        {"lr": 0.01, "momentum": 0.9},
+        {"lr": 0.01, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01},
+        {"lr": 0.01, "momentum": 0.8, "dampening": 0.3, "maximize": True},
+    ])
     def sgd(self, g, e, before, after):
         momentum = self.by["momentum"]
         if momentum == 0:
@@ -86,6 +117,16 @@ class Bounds:
         self.moments[name] = (beta * self.error(name) + (1 - beta) * 2 * g.abs() * e
                               + 5 * U * (beta * before[name] + (1 - beta) * g * g))
 
+    @compared("Adam", moments=lambda by: ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * by["amsgrad"], cases=[
+        {},
+        {"weight_decay": 0.01, "betas": (0.8, 0.95), "eps": 1e-4, "maximize": True},
+        {"amsgrad": True},
+    ])
+    @compared("AdamW", moments=lambda by: ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * by["amsgrad"], cases=[
+        {},
+        {"lr": 0.01, "weight_decay": 0.1, "amsgrad": True},
+        {"maximize": True},
+    ], is_decoupled=True)
     def adam(self, g, e, before, after):
         beta1, beta2 = self.by["betas"]
         self.mean("exp_avg", beta1, g, e, before)
@@ -103,8 +144,10 @@ class Bounds:
         step = self.by["lr"] / bias1  # right to 6 u; a product, a quotient
         return step * m / d, step * (self.moments["exp_avg"] / d + m * e_d / d**2 + 8 * U * m / d)
 
-    adamw = adam
-
+    @compared("Adagrad", moments=lambda by: ["sum"], cases=[
+        {},
+        {"lr_decay": 0.01, "weight_decay": 0.01, "initial_accumulator_value": 0.1, "maximize": True},
+    ])
     def adagrad(self, g, e, before, after):
         name = "sum"
         self.moments[name] = self.error(name) + 2 * g.abs() * e + U * g * g + U * after[name]
@@ -113,6 +156,10 @@ class Bounds:
         lr = self.by["lr"] / (1 + (self.steps - 1) * self.by["lr_decay"])  # right to 4 u; a product, a quotient
         return lr * g / d, lr * (e / d + g.abs() * e_d / d**2 + 6 * U * g.abs() / d)
 
+    @compared("Adadelta", moments=lambda by: ["square_avg", "acc_delta"], cases=[
+        {},
+        {"lr": 0.1, "rho": 0.5, "eps": 1e-4, "weight_decay": 0.01, "maximize": True},
+    ])
     def adadelta(self, g, e, before, after):
         rho, eps = self.by["rho"], self.by["eps"]
         e_u = self.error("acc_delta")  # of the steps before
@@ -126,6 +173,12 @@ class Bounds:
         self.mean_square("acc_delta", rho, delta, e_delta, before)
         return self.by_lr(delta, e_delta)
 
+    @compared("RMSprop", cases=[
+        {},
+        {"momentum": 0.9, "weight_decay": 0.01},
+        {"centered": True, "maximize": True},
+        {"centered": True, "momentum": 0.5, "alpha": 0.9},
+    ], moments=lambda by: ["square_avg"] + ["momentum_buffer"] * (by["momentum"] > 0) + ["grad_avg"] * by["centered"])
     def rmsprop(self, g, e, before, after):
         alpha, momentum = self.by["alpha"], self.by["momentum"]
         self.mean_square("square_avg", alpha, g, e, before)

@@ -14,56 +14,59 @@
 #include <iostream>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <variant>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "optimizer/optimizer_rules.hpp"
 #include "syclamp/syclamp.hpp"
-
-namespace syclamp {
-
-// The names of PyTorch's arguments are those of our members: these lists are checked by optimizers.py, not by hand.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(sgd, lr, momentum, dampening, weight_decay, nesterov, maximize)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(adam, lr, betas, eps, weight_decay, amsgrad, maximize)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(adamw, lr, betas, eps, weight_decay, amsgrad, maximize)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(adadelta, lr, rho, eps, weight_decay, maximize)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(adagrad, lr, lr_decay, weight_decay, initial_accumulator_value, eps,
-                                                maximize)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(rmsprop, lr, alpha, eps, weight_decay, momentum, centered, maximize)
-
-}  // namespace syclamp
+#include "tests/support/optimizer_fields.hpp"
 
 namespace {
 
 using namespace syclamp;
 using nlohmann::json;
 
-template <typename Action>
-void for_each_optimizer(Action action) {
-  action("SGD", sgd{});
-  action("Adam", adam{});
-  action("AdamW", adamw{});
-  action("Adadelta", adadelta{});
-  action("Adagrad", adagrad{});
-  action("RMSprop", rmsprop{});
+std::string name_of(const optimizer_settings& settings) { return std::string(rule_of(settings).name); }
+
+/// Default settings, replaced by those that the case gives. The names of PyTorch's arguments are those of our members:
+/// optimizers.py compares them.
+optimizer_settings settings_of(const json& asked) {
+  for (optimizer_settings& known : default_settings()) {
+    if (asked.at("optimizer") != name_of(known)) continue;
+    std::size_t used = 0;
+    std::visit(
+        [&](auto& settings) {
+          for_each_setting(settings, [&](const char* name, auto& member) {
+            if (!asked.at("settings").contains(name)) return;
+            asked.at("settings").at(name).get_to(member);
+            ++used;
+          });
+        },
+        known);
+    if (used != asked.at("settings").size())
+      throw invalid_argument("optimizer_driver: unknown settings among " + asked.at("settings").dump());
+    return known;
+  }
+  throw invalid_argument("optimizer_driver: no optimizer " + asked.at("optimizer").dump());
 }
 
-optimizer_settings settings_of(const json& asked) {
-  optimizer_settings found;
-  bool is_known = false;
-  for_each_optimizer([&]<typename Settings>(const char* name, Settings) {
-    if (asked.at("optimizer") != name) return;
-    found = asked.at("settings").get<Settings>();
-    is_known = true;
-  });
-  if (!is_known) throw invalid_argument("optimizer_driver: no optimizer " + asked.at("optimizer").dump());
-  return found;
+json all_defaults() {
+  json all;
+  for (const optimizer_settings& known : default_settings())
+    std::visit(
+        [&](const auto& settings) {
+          json& own = all[name_of(known)];
+          for_each_setting(settings, [&](const char* name, const auto& member) { own[name] = member; });
+        },
+        known);
+  return all;
 }
 
 element_type type_named(const std::string& name) {
   for (const element_type type : gradient_types)
-    if (name == name_of(type)) return type;
+    if (name == syclamp::name_of(type)) return type;
   throw invalid_argument("optimizer_driver: no gradients of type " + name);
 }
 
@@ -193,9 +196,7 @@ int run() {
 int main(int count, char** words) try {
   std::ios::sync_with_stdio(false);
   if (count == 2 && std::string_view(words[1]) == "--defaults") {
-    json all;
-    for_each_optimizer([&](const char* name, const auto& settings) { all[name] = settings; });
-    std::cout << all << '\n';
+    std::cout << all_defaults() << '\n';
     return 0;
   }
   return run();

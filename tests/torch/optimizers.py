@@ -25,35 +25,6 @@ STEPS = 200
 REPORTS = (1, 2, 10, 50, 100, 200)
 SIZES = (1, 7, 64, 1000, 4999)
 INIT, INTERVAL, MAX_NORM = 2.0**12, 15, 8.0
-CASES = [
-    ("SGD", {}),
-    ("SGD", {"lr": 0.01, "momentum": 0.9}),
-    ("SGD", {"lr": 0.01, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
-    ("SGD", {"lr": 0.01, "momentum": 0.8, "dampening": 0.3, "maximize": True}),
-    ("Adam", {}),
-    ("Adam", {"weight_decay": 0.01, "betas": (0.8, 0.95), "eps": 1e-4, "maximize": True}),
-    ("Adam", {"amsgrad": True}),
-    ("AdamW", {}),
-    ("AdamW", {"lr": 0.01, "weight_decay": 0.1, "amsgrad": True}),
-    ("AdamW", {"maximize": True}),
-    ("Adadelta", {}),
-    ("Adadelta", {"lr": 0.1, "rho": 0.5, "eps": 1e-4, "weight_decay": 0.01, "maximize": True}),
-    ("Adagrad", {}),
-    ("Adagrad", {"lr_decay": 0.01, "weight_decay": 0.01, "initial_accumulator_value": 0.1, "maximize": True}),
-    ("RMSprop", {}),
-    ("RMSprop", {"momentum": 0.9, "weight_decay": 0.01}),
-    ("RMSprop", {"centered": True, "maximize": True}),
-    ("RMSprop", {"centered": True, "momentum": 0.5, "alpha": 0.9}),
-]
-# Names of the moments in the order in which ours has them.
-MOMENTS = {
-    "SGD": lambda by: ["momentum_buffer"] if by["momentum"] else [],
-    "Adam": lambda by: ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * by["amsgrad"],
-    "Adadelta": lambda by: ["square_avg", "acc_delta"],
-    "Adagrad": lambda by: ["sum"],
-    "RMSprop": lambda by: ["square_avg"] + ["momentum_buffer"] * (by["momentum"] > 0) + ["grad_avg"] * by["centered"],
-}
-MOMENTS["AdamW"] = MOMENTS["Adam"]
 # How PyTorch computes, not what.
 NOT_SETTINGS = {"params", "foreach", "capturable", "differentiable", "fused", "decoupled_weight_decay"}
 
@@ -62,10 +33,11 @@ def raw(tensor):
     return ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
 
 
-def differing_defaults(torch, ours):
+def differing_defaults(torch, kinds, ours):
     """What is wrong with our settings' names and defaults."""
     wrong = []
-    for kind, have in ours.items():
+    for kind in kinds:
+        have = ours[kind.lower()]
         theirs = {name: one.default for name, one in inspect.signature(getattr(torch.optim, kind)).parameters.items()
                   if name not in NOT_SETTINGS}
         have = {name: tuple(value) if isinstance(value, list) else value for name, value in have.items()}
@@ -184,16 +156,16 @@ def compare(torch, dtype, bounds, one_norm, single, double, scale, applied, answ
 
 
 def run_case(torch, driver, kind, settings, full, dtype, clips, data):
-    from error_bounds import CLIP, Bounds
+    from error_bounds import CLIP, OPTIMIZERS, Bounds
     gradients, spoilt, weights = data
-    names = MOMENTS[kind](full)
+    names = OPTIMIZERS[kind].moments(full)
     single = Run(torch, kind, settings, weights, torch.float32)
     double = Run(torch, kind, settings, weights, torch.float64)
     bounds = Bounds(kind, full, clips, double.weights())
     scaler = torch.amp.GradScaler("cpu", init_scale=INIT, growth_interval=INTERVAL)
     scaler.scale(torch.zeros(1))  # makes its state
     reports = "".join("r" if i + 1 in REPORTS else "." for i in range(STEPS))
-    driver.send(json.dumps({"optimizer": kind, "settings": settings, "type": str(dtype).removeprefix("torch."),
+    driver.send(json.dumps({"optimizer": kind.lower(), "settings": settings, "type": str(dtype).removeprefix("torch."),
                             "sizes": SIZES, "max_norm": MAX_NORM if clips else None, "init": INIT,
                             "interval": INTERVAL, "report": reports}).encode() + b"\n" + raw(weights))
     applied, worst, apart, scales = 0, 0, 0, set()
@@ -236,13 +208,14 @@ def main(program):
     torch = import_torch()
     if torch is None:
         return 77
+    from error_bounds import OPTIMIZERS  # which imports PyTorch
     torch.set_num_threads(1)
     ours = json.loads(subprocess.run([program, "--defaults"], check=True, capture_output=True).stdout)
-    faults = differing_defaults(torch, ours)
+    faults = differing_defaults(torch, OPTIMIZERS, ours)
     print("defaults:", "; ".join(faults) or "the same")
     driver, data = Driver(program), make_gradients(torch)
-    for kind, settings in CASES:
-        full = {**ours[kind], **settings}
+    for kind, settings in ((kind, case) for kind, known in OPTIMIZERS.items() for case in known.cases):
+        full = {**ours[kind.lower()], **settings}
         for dtype in (torch.float16, torch.bfloat16, torch.float32):
             for clips in (False, True):
                 found = run_case(torch, driver, kind, settings, full, dtype, clips, data)
