@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "support/checksum.hpp"
 
 namespace syclamp::bench {
 namespace {
@@ -40,10 +41,7 @@ comparison alternate(int repetitions, const std::function<void()>& ours, const s
 }
 
 std::string checksum(const void* data, std::size_t bytes) {
-  std::uint64_t value = 0xcbf29ce484222325u;
-  const auto* byte = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < bytes; ++i) value = (value ^ byte[i]) * 0x100000001b3u;
-  return fmt::format("{:016x}", value);
+  return fmt::format("{:016x}", syclamp::checksum({static_cast<const char*>(data), bytes}));
 }
 
 }  // namespace syclamp::bench

@@ -21,7 +21,7 @@ using record_content = std::array<std::uint32_t, kernels::record_words>;
 
 inline std::uint64_t check_of(std::uint64_t number, const record_content& content) {
   std::uint64_t check = kernels::first_check(number);
-  for (const std::uint32_t word : content) check = kernels::mixed(check, word);
+  for (const std::uint32_t word : content) check = kernels::fnv_sum(check, word);
   return check;
 }
 

@@ -169,7 +169,7 @@ inline void publish(ledger_slot* slot, std::uint64_t number, const step_record& 
   publish(&slot->number, 0);
   for (std::uint32_t i = 0; i < record_words; ++i) {
     __scoped_atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
-    check = mixed(check, from[i]);
+    check = fnv_sum(check, from[i]);
   }
   publish(&slot->check, check);
   publish(&slot->number, number);

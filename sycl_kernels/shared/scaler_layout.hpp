@@ -9,6 +9,7 @@
 #include <syclamp/step_decision.hpp>
 #include <syclamp/step_record.hpp>
 
+#include "sycl_kernels/shared/fnv.hpp"
 #include "sycl_kernels/shared/scale_rule.hpp"
 
 namespace syclamp::kernels {
@@ -73,11 +74,9 @@ struct ledger_slot {
 };
 inline constexpr std::uint32_t record_words = sizeof(step_record) / sizeof(std::uint32_t);
 
-/// Check sum of a record (FNV-1a by words).
-inline std::uint64_t mixed(std::uint64_t check, std::uint32_t word) { return (check ^ word) * 0x100000001b3u; }
+/// The checksum of a record begins with its number.
 inline std::uint64_t first_check(std::uint64_t number) {
-  return mixed(mixed(0xcbf29ce484222325u, static_cast<std::uint32_t>(number)),
-               static_cast<std::uint32_t>(number >> 32));
+  return fnv_sum(fnv_sum(fnv_basis, static_cast<std::uint32_t>(number)), static_cast<std::uint32_t>(number >> 32));
 }
 
 }  // namespace syclamp::kernels

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equality of all that a scaler remembers, to the bit. Knows nothing of the library's own list of fields.
+// Equality of all that a scaler remembers, to the bit.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <tuple>
 #include <vector>
 
+#include "state/codec/state_fields.hpp"
 #include "syclamp/scaler_snapshot.hpp"
 
-/// All members; a new one does not compile until it is named here.
-inline auto members_of(const syclamp::scaling_policy& policy) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb] = policy;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb);
-}
-
+/// The table of fields has every member once, or it would not compile.
 inline bool same(const syclamp::scaling_policy& a, const syclamp::scaling_policy& b) {
-  return members_of(a) == members_of(b);
+  bool are_same = true;
+  syclamp::for_each_field<syclamp::scaling_policy>(
+      [&](const auto& one) { are_same = are_same && a.*one.member == b.*one.member; });
+  return are_same;
 }
 
 /// Of structs without padding.

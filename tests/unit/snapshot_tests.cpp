@@ -14,6 +14,7 @@
 
 #include "scaler/scale_numbers.hpp"
 #include "state/codec/little_endian.hpp"
+#include "state/codec/state_fields.hpp"
 #include "state/snapshot_binary.hpp"
 #include "support/checksum.hpp"
 #include "syclamp/error.hpp"
@@ -238,13 +239,15 @@ TEST_CASE("keys may be in any order, the version last") {
 
 TEST_CASE("a newer version is refused as such, whatever else it holds") {
   ordered_json document = document_of(small_snapshot());
-  document["version"] = 4;
+  const std::uint32_t newest = syclamp::newest_version;
+  const std::string complaint = "version is " + std::to_string(newest + 1);
+  document["version"] = newest + 1;
   document["scales"][0]["a new field"] = 1;
   document["ledger"][0]["a new field"] = 1;
   document["and another"] = 1;
-  CHECK_THAT(refusal_of(document),
-             ContainsSubstring("version is 4, of a newer syclamp; this one reads versions 1 to 3"));
-  CHECK_THAT(refusal_of(binary_with("from the future", 4)), ContainsSubstring("version is 4"));
+  CHECK_THAT(refusal_of(document), ContainsSubstring(complaint + ", of a newer syclamp; this one reads versions 1 to " +
+                                                     std::to_string(newest)));
+  CHECK_THAT(refusal_of(binary_with("from the future", newest + 1)), ContainsSubstring(complaint));
   for (const ordered_json& wrong : {ordered_json(0), ordered_json("1"), ordered_json(1.0), ordered_json(-1)}) {
     document["version"] = wrong;
     CHECK_THAT(refusal_of(document), ContainsSubstring("version is"));

@@ -8,8 +8,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
 
 #include "state/codec/field.hpp"
 #include "state/codec/member_count.hpp"
@@ -197,9 +200,30 @@ struct description<optimizer_record> {
 template <typename Struct>
 inline constexpr std::size_t field_count = std::tuple_size_v<decltype(description<Struct>::fields)>;
 
+template <typename First, typename Second>
+constexpr bool are_alike(const First& first, const Second& second) {
+  bool have_one_member = false;
+  if constexpr (std::is_same_v<decltype(first.member), decltype(second.member)>)
+    have_one_member = first.member == second.member;
+  return have_one_member || std::string_view(first.name) == second.name;
+}
+
+/// Whether no member and no name is in a table twice: each row is like itself, and like no other.
+template <typename Struct>
+constexpr bool are_distinct() {
+  std::size_t pairs = 0;
+  const auto compare_with_all = [&](const auto& first) {
+    std::apply([&](const auto&... second) { pairs += (std::size_t{are_alike(first, second)} + ...); },
+               description<Struct>::fields);
+  };
+  std::apply([&](const auto&... first) { (compare_with_all(first), ...); }, description<Struct>::fields);
+  return pairs == field_count<Struct>;
+}
+
 /// Calls `see(field)` for each field, in order.
 template <typename Struct, typename See>
 constexpr void for_each_field(See see) {
+  static_assert(are_distinct<Struct>(), "a member or a name is in the table twice");
   static_assert(field_count<Struct> + description<Struct>::unused == member_count<Struct>(),
                 "a member of the struct is not saved: add it to its fields");
   std::apply([&](const auto&... one) { (see(one), ...); }, description<Struct>::fields);
