@@ -28,7 +28,7 @@ WRONG = {
     "apps/training/a.cpp": '#include "engine/warn.hpp"',
     "apps/training/b.cpp": '#include "bench/native.hpp"',
     "bench/a.cpp": '#include "engine/warn.hpp"',
-    "bench/b.cpp": '#include "support/whole_file.hpp"',
+    "bench/b.cpp": '#include "apps/main.hpp"',
     "tests/reference/a.cpp": '#include "syclamp/engine.hpp"',
     "examples/a.cpp": '#include "bench/native.hpp"',
     "examples/b.cpp": '#include "support/whole_file.hpp"',
@@ -36,7 +36,7 @@ WRONG = {
 }
 PRESENT = ("src/launch/operation.hpp", "src/engine/warn.hpp", "src/support/whole_file.hpp", "src/scaler/rule.hpp",
            "src/matrix/path.hpp", "sycl_kernels/tensors/inspect.hpp", "backends/cpu.hpp", "bench/native.hpp",
-           "include/syclamp/engine.hpp", "include/syclamp/nn/layers.hpp", "sycl_kernels/shared/layout.hpp")
+           "include/syclamp/engine.hpp", "apps/main.hpp", "include/syclamp/nn/layers.hpp", "sycl_kernels/shared/layout.hpp")
 
 RIGHT = {**dict.fromkeys(PRESENT, ""), "sycl_kernels/shared/layout.hpp": "#include <syclamp/element_type.hpp>"}
 check(complaints, WRONG, RIGHT)
