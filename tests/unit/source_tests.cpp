@@ -14,7 +14,7 @@ namespace jit = launch::jit;
 TEST_CASE("the embedded kernels are the files of this checkout") {
   CHECK_FALSE(jit::embedded_files().empty());
   for (const auto& file : jit::embedded_files()) {
-    const std::string folder = file.path.starts_with("syclamp/") ? "/include/" : "/sycl_kernels/";
+    const std::string folder = file.path.starts_with("syclamp/") ? "/include/" : "/";
     std::ifstream stream(SYCLAMP_SOURCE_DIR + folder + std::string(file.path));
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     CAPTURE(file.path);
@@ -34,7 +34,7 @@ TEST_CASE("parameter types are spelled so that a device compiler can read them")
 }
 
 TEST_CASE("a family has an entry for each of its operations and no others") {
-  const std::string text = jit::family_source("inspect", backends::nvidia_gpu);
+  const std::string text = jit::family_source("tensors/inspect", backends::nvidia_gpu);
 
   CHECK(text.find(jit::symbol(launch::inspect_chunks, backends::nvidia_gpu) + "(") != text.npos);
   CHECK(text.find(jit::symbol(launch::inspect_total, backends::nvidia_gpu) + "(") != text.npos);

@@ -29,6 +29,8 @@ using sycl::ext::oneapi::this_work_item::get_nd_item;
 constexpr std::string_view entry = R"(
 SYCLAMP_ENTRY({group_size}) {symbol}({parameters}) {{
   using body = syclamp::kernels::{name}<{pack_bytes}, {most_lanes}, {group_size}>;
+  // An error here: the parameters of {name}::run are not those of its row in src/launch/operations.def.
+  using function = decltype(static_cast<void (*)(const syclamp::kernels::work_item&, body::shared&, {types})>(&body::run));
   syclamp::entries::work_group_static<syclamp::entries::memory_block[(sizeof(body::shared) + 31) / 32]> memory;
   body::run(syclamp::kernels::work_item(syclamp::entries::get_nd_item<1>()), reinterpret_cast<body::shared&>(memory), {arguments});
 }}
@@ -46,15 +48,17 @@ std::string family_source(std::string_view family, const profile& tuning) {
   text += fmt::format("#include \"{}sycl_kernels/{}.hpp\"\n", embedded_root, family);
   for (const operation_base* op : operations) {
     if (op->family != family) continue;
+    const std::vector<std::string> types = op->parameter_types();
     std::vector<std::string> parameters, arguments;
-    for (const std::string& type : op->parameter_types()) {
+    for (const std::string& type : types) {
       arguments.push_back(fmt::format("a{}", arguments.size()));
       parameters.push_back(type + " " + arguments.back());
     }
     const traversal& walk = tuning.*op->walk;
     text += fmt::format(fmt::runtime(entry), fmt::arg("symbol", symbol(*op, tuning)), fmt::arg("name", op->name),
                         fmt::arg("pack_bytes", walk.pack_bytes), fmt::arg("most_lanes", walk.most_lanes),
-                        fmt::arg("group_size", walk.group_size), fmt::arg("parameters", fmt::join(parameters, ", ")),
+                        fmt::arg("group_size", walk.group_size), fmt::arg("types", fmt::join(types, ", ")),
+                        fmt::arg("parameters", fmt::join(parameters, ", ")),
                         fmt::arg("arguments", fmt::join(arguments, ", ")));
   }
   return text;

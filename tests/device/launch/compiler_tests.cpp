@@ -28,7 +28,7 @@ TEST_CASE("a kernel that does not compile raises an error with the compiler's lo
   const engine on;
   try {
     launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
-                         "#include <format.hpp>\nint f() { return nonsense; }");
+                         "#include <sycl_kernels/base/format.hpp>\nint f() { return nonsense; }");
     FAIL("it compiled");
   } catch (const kernel_build_error& failed) {
     CHECK_THAT(failed.what(), ContainsSubstring("did not compile"));
@@ -43,7 +43,7 @@ TEST_CASE("without the machine's C++ headers a kernel does not compile, and the 
   options.push_back("--sysroot=" + empty.path().string());  // there the compiler looks for /usr/include
   try {
     launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
-                         launch::jit::family_source("self_test", backends::generic), options);
+                         launch::jit::family_source("engine/self_test", backends::generic), options);
     FAIL("it compiled");
   } catch (const kernel_build_error& failed) {
     CHECK_THAT(failed.log(), ContainsSubstring("file not found"));
@@ -75,7 +75,7 @@ std::vector<std::vector<std::byte>> spirv_of(const engine& on, const std::string
 std::set<std::string_view> common_families() {
   std::set<std::string_view> families;
   for (const launch::operation_base* op : launch::operations)
-    if (!op->family.starts_with("gemm_joint")) families.insert(op->family);
+    if (!op->family.starts_with("matrix/gemm_joint")) families.insert(op->family);
   return families;
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("each optimizer has as many moments on the host as its rule has in the
     std::size_t steps = 0;
     for (const launch::operation_base* op : launch::operations) {
       if (!op->family.starts_with("optimizer/rules/") || !op->name.ends_with("_step")) continue;
-      const auto& step = static_cast<const launch::apply_operation&>(*op);
+      const auto& step = static_cast<const launch::step_operation&>(*op);
       if (headers.insert(op->family).second)
         source += "#include \"" + std::string(launch::jit::embedded_root) + "sycl_kernels/" + std::string(op->family) +
                   ".hpp\"\n";
