@@ -51,22 +51,21 @@ using norms_parameters =
 }  // namespace parameters
 using namespace parameters;
 
-using product_operation = operation_taking<product_parameters>;
-using pieces_operation = operation_taking<pieces_parameters>;
-using norms_operation = operation_taking<norms_parameters>;
+using pieces_operation = operation_taking<&profile::apply, pieces_parameters>;
+using norms_operation = operation_taking<&profile::apply, norms_parameters>;
 
-struct step_operation : operation_taking<step_parameters> {
+struct step_operation : operation_taking<&profile::apply, step_parameters> {
   constexpr step_operation(std::string_view name, std::string_view family, std::uint32_t moments)
-      : operation(name, family, &profile::apply), states(moments) {}
+      : operation(name, family), states(moments) {}
 
   std::uint32_t states;  ///< moments of each element; a test compares them with the rule's
 };
 
 #define OPERATION(FAMILY, NAME, TUNING, ...) \
-  inline constexpr operation_taking<__VA_ARGS__> NAME{#NAME, FAMILY, &profile::TUNING};
+  inline constexpr operation_taking<&profile::TUNING, __VA_ARGS__> NAME{#NAME, FAMILY};
 #define OPTIMIZER_STEP(FAMILY, NAME, MOMENTS) inline constexpr step_operation NAME{#NAME, FAMILY, MOMENTS};
 #define OPTIONAL_OPERATION(FAMILY, NAME, TUNING, ...) \
-  inline constexpr operation_taking<__VA_ARGS__> NAME{#NAME, FAMILY, &profile::TUNING, true};
+  inline constexpr operation_taking<&profile::TUNING, __VA_ARGS__> NAME{#NAME, FAMILY, true};
 #define TEST_OPERATION OPTIONAL_OPERATION
 #define MATRIX_UNIT_OPERATION OPTIONAL_OPERATION
 #include "launch/operations.def"

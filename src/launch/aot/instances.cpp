@@ -25,25 +25,25 @@ sycl::event submit(sycl::queue& queue, std::uint64_t groups, const argument* arg
     return queue.submit([&](sycl::handler& handler) {
       const auto launch = [&](auto... args) {
         sycl::local_accessor<typename Body::shared, 1> shared(sycl::range<1>(1), handler);
-        handler.parallel_for<Body>(sycl::nd_range<1>(groups * GroupSize, GroupSize), [=](sycl::nd_item<1> item) {
-          Body::run(kernels::work_item(item), shared[0], args...);
-        });
+        handler.parallel_for(sycl::nd_range<1>(groups * GroupSize, GroupSize),
+                             [=](sycl::nd_item<1> item) { Body::run(kernels::work_item(item), shared[0], args...); });
       };
       launch(*static_cast<const Args*>(arguments[I].value)...);
     });
   }(std::index_sequence_for<Args...>{});
 }
 
-template <template <unsigned, unsigned, unsigned> typename Body, traversal Walk, typename... Args>
-void add(table& all, const operation<Args...>& op) {
-  all.emplace(&op, &submit<Body<Walk.pack_bytes, Walk.most_lanes, Walk.group_size>, Walk.group_size, Args...>);
+template <typename Body, unsigned GroupSize, auto Tuning, typename... Args>
+void add(table& all, const operation<Tuning, Args...>& op) {
+  all.emplace(&op, &submit<Body, GroupSize, Args...>);
 }
 
 /// All operations, instantiated for profile number `P`.
 template <std::size_t P>
 table instances_of_profile() {
   table all;
-#define OPERATION(FAMILY, NAME, TUNING, ...) add<kernels::NAME, profiles[P].TUNING>(all, NAME);
+#define OPERATION(FAMILY, NAME, TUNING, ...) \
+  add<kernels::NAME<profiles[P].TUNING>, profiles[P].TUNING.group_size>(all, NAME);
 #if !defined(SYCL_EXT_ONEAPI_MATRIX)
 #define MATRIX_UNIT_OPERATION(...)
 #endif

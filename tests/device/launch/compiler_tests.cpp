@@ -43,7 +43,7 @@ TEST_CASE("without the machine's C++ headers a kernel does not compile, and the 
   options.push_back("--sysroot=" + empty.path().string());  // there the compiler looks for /usr/include
   try {
     launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
-                         launch::jit::family_source("engine/self_test", backends::generic), options);
+                         launch::jit::family_source("engine/self_test", *backends::find("generic")), options);
     FAIL("it compiled");
   } catch (const kernel_build_error& failed) {
     CHECK_THAT(failed.log(), ContainsSubstring("file not found"));
@@ -115,7 +115,7 @@ TEST_CASE("law 3: no kernel asks for a device with FP64, or with 64-bit atomics"
   for (const std::string_view family : common_families()) {
     CAPTURE(family);
     std::set<std::uint32_t> asked;
-    for (const auto& image : spirv_of(on, launch::jit::family_source(family, backends::generic)))
+    for (const auto& image : spirv_of(on, launch::jit::family_source(family, *backends::find("generic"))))
       asked.merge(capabilities(image));
 
     CHECK(asked.contains(kernel));  // the modules were found
@@ -128,7 +128,7 @@ TEST_CASE("no kernel of an Intel GPU saturates vectors of integers, on which Int
   const engine on;
   for (const std::string_view family : common_families()) {
     CAPTURE(family);
-    CHECK(saturating_vectors(spirv_of(on, launch::jit::family_source(family, backends::intel_gpu))) ==
+    CHECK(saturating_vectors(spirv_of(on, launch::jit::family_source(family, *backends::find("intel_gpu")))) ==
           std::set<std::string>{});
   }
 }
@@ -235,14 +235,14 @@ TEST_CASE("each optimizer has as many moments on the host as its rule has in the
         source += "#include \"" + std::string(launch::jit::embedded_root) + "sycl_kernels/" + std::string(op->family) +
                   ".hpp\"\n";
       checks += "static_assert(states_of((syclamp::kernels::" + std::string(op->name) +
-                "<16, 8, 1>*)nullptr) == " + std::to_string(step.states + too_many) + ");\n";
+                "<tuning>*)nullptr) == " + std::to_string(step.states + too_many) + ");\n";
       ++steps;
     }
     CHECK(steps != 0);
     source +=
-        "template <typename Rule, unsigned MostLanes, unsigned GroupSize>\n"
-        "constexpr unsigned states_of(syclamp::kernels::apply_list<Rule, MostLanes, GroupSize>*) { return "
-        "Rule::states; }\n";
+        "constexpr syclamp::apply_tuning tuning{.max_lanes = 8, .group_size = 1};\n"
+        "template <typename Rule, syclamp::apply_tuning Tuning>\n"
+        "constexpr unsigned states_of(syclamp::kernels::apply_list<Rule, Tuning>*) { return Rule::states; }\n";
     launch::jit::compile(on.queue().get_context(), on.queue().get_device(), source + checks);
   };
   CHECK_NOTHROW(compile(0));
