@@ -1,38 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device family may choose. A profile is plain data: it never changes what is computed, only in which order the
-// memory is walked, so every profile is correct on every device.
+// A profile: which devices it is for, and the numbers by which kernels are tuned for them. It never changes what is
+// computed, only in which order, so every profile is correct on every device.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
-#include <initializer_list>
 #include <string_view>
+#include <vector>
+
+#include "sycl_kernels/shared/tuning.hpp"
 
 namespace syclamp {
 
-/// How a kernel walks over memory: each work-group takes its share of the chunks, and in a chunk neighbouring
-/// work-items take neighbouring packs. A group of one work-item therefore streams through its share. All numbers but
-/// `groups_per_unit` are powers of two.
-struct traversal {
-  std::uint32_t pack_bytes;       ///< most bytes that one work-item loads at a time
-  std::uint32_t most_lanes;       ///< most elements that it loads at a time: each takes registers, however small it is
-  std::uint32_t group_size;       ///< work-items in a work-group
-  std::uint32_t groups_per_unit;  ///< work-groups for each compute unit, if there is work for so many
+namespace backends {
+
+/// What is known of a device when its profile is chosen.
+struct device_facts {
+  bool is_cpu = false;
+  bool is_gpu = false;
+  std::uint32_t vendor_id = 0;  ///< as on the PCI bus
 };
+
+inline constexpr std::uint32_t intel_vendor = 0x8086;
+inline constexpr std::uint32_t nvidia_vendor = 0x10de;
+inline constexpr std::uint32_t amd_vendor = 0x1002;
+
+template <std::uint32_t Vendor>
+constexpr bool is_gpu_from(const device_facts& device) {
+  return device.is_gpu && device.vendor_id == Vendor;
+}
+
+}  // namespace backends
 
 struct profile {
   std::string_view name;
-  traversal inspect;  ///< reads one stream
-  traversal convert;  ///< reads one stream and writes one
-  traversal apply;    ///< an optimizer's step: reads up to five streams and writes up to five
-  traversal blocks;   ///< multiplies matrices with matrix units; a work-group is four sub-groups
-  traversal matrix;   ///< multiplies matrices; a work-group makes a tile
+  bool (*matches)(const backends::device_facts&);  ///< true if the profile is for this device
+
+  // The classes of operations, as src/launch/operations.def names them.
+  reduction_tuning reduction;
+  streaming_tuning streaming;
+  apply_tuning apply;
+  rows_tuning rows;
+  matrix_tuning matrix;
+  blocks_tuning blocks;
+  scalar_tuning scalar;
 };
 
+/// Calls `action(name, tuning)` for each class of a profile.
+template <typename Profile, typename Action>
+constexpr void for_each_class(Profile& tuned, Action action) {
+  action("reduction", tuned.reduction);
+  action("streaming", tuned.streaming);
+  action("apply", tuned.apply);
+  action("rows", tuned.rows);
+  action("matrix", tuned.matrix);
+  action("blocks", tuned.blocks);
+  action("scalar", tuned.scalar);
+}
+// A class that is missing above is missing here: 16 + 8 bytes are the name and the predicate.
+static_assert(sizeof(profile) == 24 + sizeof(reduction_tuning) + sizeof(streaming_tuning) + sizeof(apply_tuning) +
+                                     sizeof(rows_tuning) + sizeof(matrix_tuning) + sizeof(blocks_tuning) +
+                                     sizeof(scalar_tuning) + 4,
+              "a class was added to `profile`: add it to for_each_class and to this sum");
+
+/// A number of a class, by name.
+struct tuning_number {
+  std::string_view name;
+  std::uint32_t value;
+};
+
+/// All numbers of a class, in the order of its members.
+template <typename Tuning>
+std::vector<tuning_number> numbers_of(const Tuning& tuning) {
+  constexpr std::size_t count = std::size(Tuning::names);
+  static_assert(sizeof(Tuning) == count * sizeof(std::uint32_t), "each member of a class has its name in `names`");
+  const auto values = std::bit_cast<std::array<std::uint32_t, count>>(tuning);
+  std::vector<tuning_number> numbers;
+  for (std::size_t i = 0; i < count; ++i) numbers.push_back({Tuning::names[i], values[i]});
+  return numbers;
+}
+
 /// The largest work-group that a profile asks a device for.
-constexpr std::uint32_t largest_group(const profile& of) {
-  std::uint32_t largest = of.inspect.group_size;
-  for (const traversal& one : {of.convert, of.apply, of.blocks, of.matrix})
-    largest = one.group_size > largest ? one.group_size : largest;
+constexpr std::uint32_t max_group_size(const profile& tuned) {
+  std::uint32_t largest = 0;
+  for_each_class(tuned, [&](std::string_view, const auto& tuning) { largest = std::max(largest, tuning.group_size); });
   return largest;
 }
 

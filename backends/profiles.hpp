@@ -1,37 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// All profiles, and which one a device gets. To add a backend: one file beside this one, one line in `profiles`, one
-// line in `choose`.
+// All profiles, and which one a device gets. To add one: a file beside this one and its line below
+// (docs/adding-a-backend.md).
 #pragma once
 
 #include <array>
 
-#include "amd_gpu.hpp"
-#include "cpu.hpp"
-#include "generic.hpp"
-#include "intel_gpu.hpp"
-#include "nvidia_gpu.hpp"
+#include "backends/profile.hpp"
 
 namespace syclamp::backends {
 
-inline constexpr std::array profiles{cpu, intel_gpu, nvidia_gpu, amd_gpu, generic};  // `choose` counts on the order
-
-/// What is known of a device when its profile is chosen.
-struct device_facts {
-  bool is_cpu = false;
-  bool is_gpu = false;
-  std::uint32_t vendor_id = 0;  ///< as on the PCI bus
-};
-
-inline constexpr std::uint32_t intel_vendor = 0x8086;
-inline constexpr std::uint32_t nvidia_vendor = 0x10de;
-inline constexpr std::uint32_t amd_vendor = 0x1002;
+/// The first one that matches a device is used. The last one matches all devices.
+// clang-format off
+inline constexpr auto profiles = std::to_array<profile>({
+#include "backends/cpu.inc"
+#include "backends/intel_gpu.inc"
+#include "backends/nvidia_gpu.inc"
+#include "backends/amd_gpu.inc"
+#include "backends/generic.inc"
+});
+// clang-format on
+static_assert(profiles.back().matches({}), "there must be a profile for every device");
 
 constexpr const profile& choose(const device_facts& device) {
-  if (device.is_cpu) return profiles[0];
-  if (device.is_gpu && device.vendor_id == intel_vendor) return profiles[1];
-  if (device.is_gpu && device.vendor_id == nvidia_vendor) return profiles[2];
-  if (device.is_gpu && device.vendor_id == amd_vendor) return profiles[3];
-  return profiles[4];
+  return *std::find_if(profiles.begin(), profiles.end(), [&](const profile& tuned) { return tuned.matches(device); });
+}
+
+/// Null if there is none of that name.
+constexpr const profile* find(std::string_view name) {
+  const auto found =
+      std::find_if(profiles.begin(), profiles.end(), [&](const profile& tuned) { return tuned.name == name; });
+  return found != profiles.end() ? &*found : nullptr;
 }
 
 }  // namespace syclamp::backends

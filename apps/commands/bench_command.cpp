@@ -139,7 +139,7 @@ void run(const options& asked) {
   bool all_verified = true;
   for (const auto& [name, operation] : bench::operations()) {
     if (!is_asked_for(asked, name)) continue;
-    for (const element_type type : gradient_types) {
+    for (const element_type type : training_types) {
       const bench::result row = operation(on, type, with);
       fmt::print("{:<18} {:<9} {:>12} {:>8} {:>8.2f} {:>8.2f} {:>9.2f} {:>6.3f} {:>8}{}\n", row.op, row.grad_type,
                  row.elements, row.tensors, row.bytes_per_element, row.gbps, row.reference_gbps, row.ratio, row.kernels,

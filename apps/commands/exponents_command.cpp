@@ -224,7 +224,7 @@ void add_exponents_command(CLI::App& program) {
                        "--type",
                        [asked](const std::string& name) {
                          asked->type =
-                             *std::ranges::find_if(gradient_types, [&](auto one) { return name_of(one) == name; });
+                             *std::ranges::find_if(training_types, [&](auto one) { return name_of(one) == name; });
                        },
                        "How they are stored: float16, bfloat16 or float32, in this machine's byte order")
                    ->check(CLI::IsMember({"float16", "bfloat16", "float32"}))

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "apps/commands/commands.hpp"
@@ -86,6 +87,18 @@ void print_text(const system_report& report) {
   for (const auto& line : report.advice) fmt::print("\nNote: {}.\n", line);
 }
 
+void print_profile(const profile_report& profile, bool as_json) {
+  nlohmann::ordered_json classes;
+  for (const auto& tuned : profile.classes) {
+    if (!as_json) fmt::print("{}\n", tuned.name);
+    for (const auto& number : tuned.numbers) {
+      classes[tuned.name][number.name] = number.value;
+      if (!as_json) fmt::print("  {:<18} {}\n", number.name, number.value);
+    }
+  }
+  if (as_json) fmt::print("{}\n", nlohmann::ordered_json{{"profile", profile.name}, {"classes", classes}}.dump(2));
+}
+
 }  // namespace
 
 void add_info_command(CLI::App& program) {
@@ -93,12 +106,30 @@ void add_info_command(CLI::App& program) {
       "info", "Shows devices, drivers, tuning profiles and the kernel cache, and tests each device's arithmetic.");
   auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "Print JSON instead of text");
+  auto profile = std::make_shared<std::string>();
+  CLI::Option* asks_for_profile =
+      command
+          ->add_option("--profile", *profile,
+                       fmt::format("Print the numbers of a tuning profile instead: {}. Without a name, those of the "
+                                   "device that is used by default",
+                                   fmt::join(profile_names(), ", ")))
+          ->check([](const std::string& name) -> std::string {
+            const auto names = profile_names();
+            if (name.empty() || std::ranges::find(names, name) != names.end()) return {};
+            return fmt::format("there is no profile {}; choose one of {}", name, fmt::join(names, ", "));
+          })
+          ->type_name("[NAME]")
+          ->expected(0, 1);
   command->footer(
       "SYCLAMP_PROFILE=NAME forces a tuning profile, SYCLAMP_GEMM=NAME a way to multiply matrices;\n"
       "ONEAPI_DEVICE_SELECTOR limits the devices that SYCL shows.\n"
       "SYCLAMP_CACHE=off or SYCLAMP_CACHE_DIR=FOLDER say where compiled kernels are kept,\n"
       "SYCLAMP_CACHE_SIZE=MIB how large that may be (1024; 0 is no limit).");
-  command->callback([as_json] {
+  command->callback([as_json, profile, asks_for_profile] {
+    if (asks_for_profile->count() != 0) {
+      print_profile(describe_profile(profile->empty() ? engine().profile_name() : *profile), *as_json);
+      return;
+    }
     const system_report report = describe_system();
     *as_json ? print_json(report) : print_text(report);
     if (std::ranges::none_of(report.devices, &device_report::usable)) {

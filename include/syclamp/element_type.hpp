@@ -23,8 +23,14 @@ inline constexpr element_type element_types[] = {element_type::float16,     elem
                                                  element_type::float32,     element_type::float64,
                                                  element_type::float8_e4m3, element_type::float8_e5m2};
 
-/// The types in which frameworks keep gradients.
+/// The types of gradients that an optimizer takes. Inspections and conversions take every type.
 inline constexpr element_type gradient_types[] = {element_type::float16, element_type::bfloat16, element_type::float32};
+
+/// The types of matrices that are multiplied, and of the rows that layers and losses work on.
+inline constexpr element_type matrix_types[] = {element_type::float16, element_type::bfloat16, element_type::float32};
+
+/// The types in which models are trained: the program measures and shows these.
+inline constexpr element_type training_types[] = {element_type::float16, element_type::bfloat16, element_type::float32};
 
 /// Bytes that one element occupies.
 constexpr std::uint32_t size_of(element_type type) {
@@ -53,5 +59,7 @@ constexpr const char* name_of(element_type type) {
   }
   return "unknown";
 }
+static_assert(name_of(static_cast<element_type>(sizeof element_types / sizeof element_types[0]))[0] == 'u',
+              "a type was added: add it to `element_types`, and to `size_of` and `largest_of`");
 
 }  // namespace syclamp

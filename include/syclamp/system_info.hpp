@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <syclamp/engine.hpp>
@@ -65,6 +66,24 @@ struct system_report {
 
 /// Version of the library that is linked, as `major.minor.patch`.
 const char* version() noexcept;
+
+/// A tuning profile: the numbers by which kernels are tuned, by classes of operations. What they mean is told in
+/// sycl_kernels/shared/tuning.hpp, and how they were chosen in backends/.
+struct profile_report {
+  struct number {
+    std::string name;
+    std::uint32_t value;
+  };
+  struct operation_class {
+    std::string name;  ///< for example `reduction`
+    std::vector<number> numbers;
+  };
+  std::string name;
+  std::vector<operation_class> classes;
+};
+
+/// The numbers of a profile. Throws `invalid_argument` if there is none of that name; `profile_names` has them all.
+profile_report describe_profile(std::string_view name);
 
 /// Looks at every device and runs the arithmetic self-test on each that can be used.
 system_report describe_system();

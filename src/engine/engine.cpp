@@ -19,14 +19,13 @@ namespace syclamp {
 namespace {
 
 const profile& profile_named(std::string_view name, std::string_view asked_by) {
-  for (const profile& one : backends::profiles)
-    if (one.name == name) return one;
+  if (const profile* found = backends::find(name)) return *found;
   throw invalid_argument(fmt::format("{} asks for the profile \"{}\", which does not exist; choose one of {}", asked_by,
                                      name, fmt::join(profile_names(), ", ")));
 }
 
-bool fits(const profile& one, const sycl::device& device) {
-  return largest_group(one) <= device.get_info<sycl::info::device::max_work_group_size>();
+bool fits(const profile& tuning, const sycl::device& device) {
+  return max_group_size(tuning) <= device.get_info<sycl::info::device::max_work_group_size>();
 }
 
 const profile& profile_for(const sycl::device& device, std::string_view asked) {
@@ -35,7 +34,7 @@ const profile& profile_for(const sycl::device& device, std::string_view asked) {
     if (!fits(one, device))
       throw invalid_argument(
           fmt::format("{} asks for the profile \"{}\", whose work-groups of {} are larger than {} takes", asked_by,
-                      name, largest_group(one), device.get_info<sycl::info::device::name>()));
+                      name, max_group_size(one), device.get_info<sycl::info::device::name>()));
     return one;
   };
   if (!asked.empty()) return forced(asked, "the caller");

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/profiles.hpp"
 #include "engine/device_facts.hpp"
@@ -78,6 +79,19 @@ std::vector<std::string> advise(const std::vector<sycl::device>& devices) {
 }  // namespace
 
 const char* version() noexcept { return SYCLAMP_VERSION; }
+
+profile_report describe_profile(std::string_view name) {
+  const profile* found = backends::find(name);
+  if (found == nullptr)
+    throw invalid_argument(
+        fmt::format("there is no profile \"{}\"; choose one of {}", name, fmt::join(profile_names(), ", ")));
+  profile_report report{.name = std::string(name), .classes = {}};
+  for_each_class(*found, [&](std::string_view class_name, const auto& tuning) {
+    auto& numbers = report.classes.emplace_back(std::string(class_name)).numbers;
+    for (const tuning_number& number : numbers_of(tuning)) numbers.push_back({std::string(number.name), number.value});
+  });
+  return report;
+}
 
 system_report describe_system() {
   system_report report;

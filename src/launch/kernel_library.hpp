@@ -27,16 +27,17 @@ class kernel_library {
   kernel_library& operator=(const kernel_library&) = delete;
 
   /// How many work-groups of `op` share `chunks` chunks on this device.
-  std::uint64_t groups_for(const operation_base& op, std::uint64_t chunks) const {
-    return std::min(chunks, std::uint64_t{(tuning_.*op.walk).groups_per_unit} * compute_units_);
+  template <auto Tuning, typename... Args>
+  std::uint64_t groups_for(const operation<Tuning, Args...>& op, std::uint64_t chunks) const {
+    return std::min(chunks, std::uint64_t{op.tuning(tuning_).groups_per_unit} * compute_units_);
   }
 
   /// Makes sure that `op` and its family can be submitted without compiling.
   virtual void prepare(const operation_base& op) = 0;
 
   /// Submits `groups` work-groups of `op`.
-  template <typename... Args>
-  sycl::event submit(sycl::queue& queue, const operation<Args...>& op, std::uint64_t groups,
+  template <auto Tuning, typename... Args>
+  sycl::event submit(sycl::queue& queue, const operation<Tuning, Args...>& op, std::uint64_t groups,
                      std::type_identity_t<Args>... args) {
     submitted_.fetch_add(1, std::memory_order_relaxed);
     const std::array arguments{argument{&args, sizeof args, std::is_pointer_v<Args>}...};
@@ -44,10 +45,10 @@ class kernel_library {
   }
 
   /// Submits as many work-groups of `op` as have at least `items` work-items.
-  template <typename... Args>
-  sycl::event submit_items(sycl::queue& queue, const operation<Args...>& op, std::uint64_t items,
+  template <auto Tuning, typename... Args>
+  sycl::event submit_items(sycl::queue& queue, const operation<Tuning, Args...>& op, std::uint64_t items,
                            std::type_identity_t<Args>... args) {
-    const std::uint64_t size = (tuning_.*op.walk).group_size;
+    const std::uint64_t size = op.tuning(tuning_).group_size;
     return submit(queue, op, (items + size - 1) / size, args...);
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host code knows a kernel by its name, its parameter types and the traversal it is instantiated with; never its body.
+// Host code knows a kernel by its name, its parameter types and the numbers it is tuned by; never its body.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "backends/profile.hpp"
@@ -28,23 +29,65 @@ std::vector<std::string> type_names() {
   return {type_name<Args>()...};
 }
 
-/// An operation as the launch seam sees it: the class template `syclamp::kernels::<name>` in `<family>.hpp`.
+/// An operation as the launch seam sees it: the class template `syclamp::kernels::<name>` in
+/// `sycl_kernels/<family>.hpp`.
 struct operation_base {
   std::string_view name;
-  std::string_view family;    ///< operations that are used together are compiled together
-  traversal profile::* walk;  ///< the part of a profile that this operation is instantiated with
+  std::string_view family;  ///< operations that are used together are compiled together
   std::vector<std::string> (*parameter_types)();
-  bool is_optional;  ///< not for every device: compiled when it is asked for, never by `engine::compile_all`
+
+  // Of the class by which the operation is tuned: its type, its numbers in a profile, and among them the work-group.
+  std::string (*tuning_type)();
+  std::vector<tuning_number> (*tuning_numbers)(const profile&);
+  std::uint32_t (*group_size)(const profile&);
+
+  bool is_optional = false;  ///< not for every device: compiled when it is asked for, never by `engine::compile_all`
 };
 
-/// An operation with its parameters, which are scalars and pointers.
-template <typename... Args>
+/// An operation with the member of `profile` that it is tuned by, and its parameters, which are scalars and pointers.
+template <auto Tuning, typename... Args>
 struct operation : operation_base {
   static_assert((std::is_scalar_v<Args> && ...), "structures by value crash the CUDA target: pass a pointer");
-  constexpr operation(std::string_view name, std::string_view family, traversal profile::* walk,
-                      bool is_optional = false)
-      : operation_base{name, family, walk, &type_names<Args...>, is_optional} {}
+
+  static constexpr const auto& tuning(const profile& tuned) { return tuned.*Tuning; }
+
+  constexpr operation(std::string_view name, std::string_view family, bool is_optional = false)
+      : operation_base{name,
+                       family,
+                       &type_names<Args...>,
+                       &type_name<std::remove_cvref_t<decltype(tuning(std::declval<const profile&>()))>>,
+                       [](const profile& tuned) { return numbers_of(tuning(tuned)); },
+                       [](const profile& tuned) { return tuning(tuned).group_size; },
+                       is_optional} {}
 };
+
+/// Parameters that several operations share. In the list of operations it stands for all of its types.
+template <typename... Args>
+struct parameter_list {};
+
+template <typename... A, typename... B>
+parameter_list<A..., B...> operator+(parameter_list<A...>, parameter_list<B...>);
+
+template <typename T>
+struct listed {
+  using type = parameter_list<T>;
+};
+template <typename... Args>
+struct listed<parameter_list<Args...>> {
+  using type = parameter_list<Args...>;
+};
+
+template <auto Tuning, typename List>
+struct operation_with;
+template <auto Tuning, typename... Args>
+struct operation_with<Tuning, parameter_list<Args...>> {
+  using type = operation<Tuning, Args...>;
+};
+
+/// `operation<…>` with every `parameter_list` among the types replaced by what it stands for.
+template <auto Tuning, typename... Types>
+using operation_taking =
+    typename operation_with<Tuning, decltype((parameter_list<>{} + ... + typename listed<Types>::type{}))>::type;
 
 /// One argument of a submission: where its value lies, and whether the value is a pointer.
 struct argument {

@@ -99,7 +99,7 @@ std::string size_of_view(const matrix_view& of) {
 
 void check_view(char name, const matrix_view& of) {
   const std::uint64_t row = of.is_transposed() ? of.rows() : of.columns();
-  if (std::ranges::find(gradient_types, of.type()) == std::end(gradient_types))
+  if (std::ranges::find(matrix_types, of.type()) == std::end(matrix_types))
     throw invalid_argument(
         fmt::format("gemm: {} is {}; it must be float16, bfloat16 or float32: cast it", name, name_of(of.type())));
   if (of.stride() < row)

@@ -13,9 +13,10 @@
 
 namespace syclamp::matrix {
 
-inline sycl::event submit_tiles(const engine& on, const launch::product_operation& op, const problem& what) {
+template <typename Operation>
+sycl::event submit_tiles(const engine& on, const Operation& op, const problem& what) {
   launch::kernel_library& library = on.kernels();
-  const auto tile = kernels::tile_of((library.tuning().*op.walk).group_size);
+  const auto tile = tile_of(op.tuning(library.tuning()));
   const auto tiles = [](std::uint64_t size, std::uint64_t of_tile) { return (size + of_tile - 1) / of_tile; };
   const std::uint64_t groups = tiles(what.m, tile.rows) * tiles(what.n, tile.columns) * what.batch;
   if (groups > std::numeric_limits<std::uint32_t>::max())

@@ -15,7 +15,7 @@ namespace syclamp {
 namespace {
 
 void check_type(const char* layer, const char* name, element_type type) {
-  if (std::ranges::find(gradient_types, type) == std::end(gradient_types))
+  if (std::ranges::find(matrix_types, type) == std::end(matrix_types))
     throw invalid_argument(
         fmt::format("{}: {} is {}; it must be float16, bfloat16 or float32: cast it", layer, name, name_of(type)));
 }
@@ -53,10 +53,9 @@ void* writable(const void* data) { return const_cast<void*>(data); }
 std::uint32_t columns_of(const matrix_view& of) { return static_cast<std::uint32_t>(of.columns()); }
 
 /// How many work-groups of a kernel that sums up columns.
-std::uint64_t groups_for_columns(const launch::kernel_library& library, const launch::operation_base& op,
-                                 std::uint64_t columns) {
-  const traversal& walk = library.tuning().*op.walk;
-  const std::uint64_t share = std::uint64_t{walk.most_lanes} * kernels::column_packs(walk.group_size);
+std::uint64_t groups_for_columns(const launch::kernel_library& library, std::uint64_t columns) {
+  const rows_tuning& tuning = library.tuning().rows;
+  const std::uint64_t share = std::uint64_t{tuning.max_lanes} * tuning.column_packs;
   return (columns + share - 1) / share;
 }
 
@@ -93,9 +92,8 @@ sycl::event sum_rows(const engine& on, const matrix_view& in, const array_view& 
   check("sum_rows", "sums", sums, in.columns());
   if (in.columns() == 0) return {};
   launch::kernel_library& library = on.kernels();
-  return library.submit(on.queue(), launch::sum_rows, groups_for_columns(library, launch::sum_rows, in.columns()),
-                        in.data(), in.type(), in.stride(), in.rows(), columns_of(in), writable(sums.data()),
-                        sums.type());
+  return library.submit(on.queue(), launch::sum_rows, groups_for_columns(library, in.columns()), in.data(), in.type(),
+                        in.stride(), in.rows(), columns_of(in), writable(sums.data()), sums.type());
 }
 
 sycl::event activate(const engine& on, const matrix_view& x, const matrix_view& y, activation f,
@@ -152,10 +150,10 @@ sycl::event layer_norm_backward(const engine& on, const matrix_view& x, const ar
   check_given(layer, "statistics.inverse_deviation", statistics.inverse_deviation);
   launch::kernel_library& library = on.kernels();
   // The sums first: dx may be dy.
-  sycl::event sums = library.submit(
-      on.queue(), launch::layer_norm_sums, groups_for_columns(library, launch::layer_norm_sums, x.columns()), x.data(),
-      x.type(), x.stride(), dy.data(), dy.type(), dy.stride(), x.rows(), columns_of(x), statistics.mean,
-      statistics.inverse_deviation, writable(dscale.data()), dscale.type(), writable(dshift.data()), dshift.type());
+  sycl::event sums = library.submit(on.queue(), launch::layer_norm_sums, groups_for_columns(library, x.columns()),
+                                    x.data(), x.type(), x.stride(), dy.data(), dy.type(), dy.stride(), x.rows(),
+                                    columns_of(x), statistics.mean, statistics.inverse_deviation,
+                                    writable(dscale.data()), dscale.type(), writable(dshift.data()), dshift.type());
   if (x.rows() == 0) return sums;
   return library.submit(on.queue(), launch::layer_norm_gradient, x.rows(), x.data(), x.type(), x.stride(), scale.data(),
                         scale.type(), dy.data(), dy.type(), dy.stride(), writable(dx.data()), dx.type(), dx.stride(),

@@ -15,10 +15,9 @@ inline bool has_copy(const kernels::parameter_slot& slot) {
   return slot.model != 0 && slot.storage != kernels::weight_storage::split;
 }
 
-/// The bits of a weight in FP32 whose upper half is the model: as split_weights::load in
-/// sycl_kernels/optimizer/weights.hpp.
+/// The bits of a weight in FP32 whose upper half is the model.
 inline std::uint32_t joined(std::uint16_t upper, std::uint16_t lower) {
-  return (static_cast<std::uint32_t>(upper) - (lower >> 15)) << 16 | lower;
+  return kernels::joined_halves<std::uint32_t>(upper, lower);
 }
 
 /// Views; valid as long as the optimizer.

@@ -138,7 +138,7 @@ optimizer_rule describe(const rmsprop& by) {
   hyper.beta2 = is.rate("alpha", by.alpha);
   hyper.momentum = is.not_negative("momentum", by.momentum);
   const bool has_momentum = by.momentum > 0.0;
-  const launch::apply_operation* step =
+  const launch::step_operation* step =
       by.centered ? (has_momentum ? &launch::rmsprop_centered_momentum_step : &launch::rmsprop_centered_step)
                   : (has_momentum ? &launch::rmsprop_momentum_step : &launch::rmsprop_step);
   return {"rmsprop", step, hyper};

@@ -15,12 +15,12 @@ namespace syclamp {
 /// An optimizer as the host knows it.
 struct optimizer_rule {
   std::string_view name;
-  const launch::apply_operation* step;
+  const launch::step_operation* step;
   hyper_parameters hyper;
   std::array<float, kernels::most_states> initial = {};  ///< value with which each moment begins
 
   // If it depends on norms of each tensor, what comes before the step.
-  const launch::prepare_operation* pieces = nullptr;
+  const launch::pieces_operation* pieces = nullptr;
   const launch::norms_operation* norms = nullptr;
   bool has_tensor_moments = false;  ///< one number a tensor outlives the step
 

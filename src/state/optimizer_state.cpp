@@ -68,9 +68,9 @@ class transfer {
 
   void read_weights(const stretch& part, const byte_source& from) {
     from(words_.get(), part.count * sizeof(float));
-    if (part.is_split()) {  // as split_weights::store in sycl_kernels/optimizer/weights.hpp
+    if (part.is_split()) {
       for (std::uint64_t i = 0; i < part.count; ++i) {
-        upper_[i] = static_cast<std::uint16_t>((words_[i] + 0x8000u) >> 16);
+        upper_[i] = static_cast<std::uint16_t>(kernels::upper_half(words_[i]));
         lower_[i] = static_cast<std::uint16_t>(words_[i]);
       }
       fetch(part.at(part.slot.model, 2), upper_.get(), part.count * 2);

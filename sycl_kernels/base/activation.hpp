@@ -2,7 +2,7 @@
 // Activations and their derivatives, on packs.
 #pragma once
 
-#include "sycl_kernels/base/functions.hpp"
+#include "sycl_kernels/base/maths.hpp"
 #include "sycl_kernels/base/pack.hpp"
 #include "sycl_kernels/shared/layout.hpp"
 

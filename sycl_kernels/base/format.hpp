@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number formats, as bits. To add one: a specialisation of `format` and a line in `with_format`.
+// The number formats, as bits. To add one: a specialisation of `format`; the lists of types
+// (element_type.hpp) decide where it is used, and the compiler names the places where it is missing.
 #pragma once
+
+#include <iterator>
 
 #include "sycl_kernels/base/pack.hpp"
 #include "sycl_kernels/base/round.hpp"
@@ -186,10 +189,49 @@ inline float widen(typename Format::bits x) {
   return Format::template widen<2>(pack<typename Format::bits, 2>(x))[0];
 }
 
-/// Calls `action(format<type>{})` for a type that is known only at run time. All work-items of a group agree on it.
+/// Calls `action(format<type>{})` for a type of the list `Types` that is known only at run time. All work-items of a
+/// group agree on it. For any other type nothing is called: nothing is read as what it is not.
 /// Not a switch: AdaptiveCpp's generic target crashes on the jump table of one in a kernel with barriers.
+template <const auto& Types, std::size_t Index = 0, typename Action>
+[[gnu::always_inline]] inline void with_format_among(element_type type, Action action) {
+  if constexpr (Index < std::size(Types)) {
+    using number = format<Types[Index]>;
+    static_assert(sizeof(typename number::bits) == size_of(Types[Index]), "size_of() is wrong for a type");
+    if (type == Types[Index]) {
+      action(number{});
+    } else {
+      with_format_among<Types, Index + 1>(type, action);
+    }
+  }
+}
+
+/// The same for a type that was found to be in the list (`is_among`) before: the last type is not tested for, which
+/// saves a GPU up to nine registers where this is asked at each pack.
+template <const auto& Types, std::size_t Index = 0, typename Action>
+[[gnu::always_inline]] inline void with_checked_format_among(element_type type, Action action) {
+  if constexpr (Index + 1 == std::size(Types)) {
+    action(format<Types[Index]>{});
+  } else {
+    if (type == Types[Index]) {
+      action(format<Types[Index]>{});
+    } else {
+      with_checked_format_among<Types, Index + 1>(type, action);
+    }
+  }
+}
+
+template <const auto& Types>
+constexpr bool is_among(element_type type) {
+  bool found = false;
+  for (const element_type known : Types) found = found || type == known;
+  return found;
+}
+
+/// A type of a tensor list: the host has made the list from arrays that have a type, so the last one is not tested for.
+/// Written out: made from the list, as above, it costs a GPU eight registers where exponents are counted.
 template <typename Action>
 [[gnu::always_inline]] inline void with_format(element_type type, Action action) {
+  static_assert(std::size(element_types) == 6, "a type was added: add its branch");
   if (type == element_type::float16) {
     action(format<element_type::float16>{});
   } else if (type == element_type::bfloat16) {
@@ -205,16 +247,7 @@ template <typename Action>
   }
 }
 
-/// The same for formats with numbers whose squares are no normal FP32; for the others nothing is called.
-template <typename Action>
-[[gnu::always_inline]] inline void with_wide_format(element_type type, Action action) {
-  if (type == element_type::bfloat16) {
-    action(format<element_type::bfloat16>{});
-  } else if (type == element_type::float32) {
-    action(format<element_type::float32>{});
-  } else if (type == element_type::float64) {
-    action(format<element_type::float64>{});
-  }
-}
+/// Types with numbers whose squares are no normal FP32.
+inline constexpr element_type wide_types[] = {element_type::bfloat16, element_type::float32, element_type::float64};
 
 }  // namespace syclamp::kernels

@@ -6,10 +6,9 @@
 #pragma once
 
 #include "sycl_kernels/shared/layout.hpp"
+#include "sycl_kernels/shared/maths.hpp"
 
 namespace syclamp::kernels {
-
-inline bool is_finite(float x) { return (__builtin_bit_cast(std::uint32_t, x) & 0x7f800000u) != 0x7f800000u; }
 
 /// Between these bounds a sum of squares loses nothing to the range of FP32, and can be added to any number of others.
 inline constexpr float small_sum = 0x1p-100f, large_sum = 0x1p100f;

@@ -9,13 +9,13 @@
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct self_test {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const arithmetic_inputs* in,
                                          arithmetic_answers* out) {
-    if (item.global_id<GroupSize>() != 0) return;
+    if (item.global_id<Tuning.group_size>() != 0) return;
     using half = format<element_type::float16>;
     for (int i = 0; i < 4; ++i) {
       const float wide = widen<half>(in->half_subnormals[i]);

@@ -16,15 +16,15 @@ inline constexpr unsigned block_size = 16;
 ///   clear(item)
 ///   add(item, a, a_stride, b, b_stride)   a: 32 × 16, b: 16 × 32 numbers of 16 bits
 ///   store(item, c, c_stride)              c: 32 × 32
-template <typename Blocks, unsigned GroupSize>
+template <typename Blocks, blocks_tuning Tuning>
 class block_multiplier {
  public:
   using as = as_bits;
-  static constexpr unsigned tile_rows = tile_of(GroupSize).rows, tile_columns = tile_of(GroupSize).columns;
-  static constexpr unsigned depth = 32;
+  static constexpr unsigned tile_rows = tile_of(Tuning).rows, tile_columns = tile_of(Tuning).columns;
+  static constexpr unsigned depth = Tuning.tile_depth;
   // Rows begin in different banks of local memory, at multiples of 16 bytes as matrix units want it.
   static constexpr unsigned a_stride = depth + 8, b_stride = tile_columns + 8, c_stride = tile_columns + 4;
-  static_assert(tile_rows == 64 && tile_columns == 64 && GroupSize % 4 == 0);
+  static_assert(tile_rows == 64 && tile_columns == 64 && depth % block_size == 0 && Tuning.group_size % 4 == 0);
 
   [[gnu::always_inline]] explicit block_multiplier(const work_item& item) { blocks_.clear(item); }
 
@@ -39,7 +39,7 @@ class block_multiplier {
   }
 
  private:
-  static std::uint32_t quarter(const work_item& item) { return item.id / (GroupSize / 4); }
+  static std::uint32_t quarter(const work_item& item) { return item.id / (Tuning.group_size / 4); }
   static std::uint32_t row(const work_item& item) { return quarter(item) / 2 * 32; }
   static std::uint32_t column(const work_item& item) { return quarter(item) % 2 * 32; }
 

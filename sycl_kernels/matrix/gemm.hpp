@@ -10,55 +10,56 @@
 
 namespace syclamp::kernels {
 
-/// Multiplies packs in registers. A part is four rows of one pack; a work-item has one of them, which stays in
+/// Multiplies packs in registers. A part is some rows of one pack; a work-item has one of them, which stays in
 /// registers, or, in small groups, several.
-template <unsigned Lanes, unsigned GroupSize>
+template <matrix_tuning Tuning>
 class pack_multiplier {
  public:
   using as = as_float;
-  static constexpr unsigned tile_rows = tile_of(GroupSize).rows, tile_columns = tile_of(GroupSize).columns;
-  static constexpr unsigned depth = GroupSize == 1 ? 64 : 16;
-  // On GPUs, rows that begin in different banks of local memory.
-  static constexpr unsigned a_stride = depth + (GroupSize == 1 ? 0 : 1), b_stride = tile_columns;
+  static constexpr unsigned max_lanes = Tuning.max_lanes, group_size = Tuning.group_size;
+  static constexpr unsigned tile_rows = Tuning.tile_rows, tile_columns = Tuning.tile_columns, depth = Tuning.tile_depth;
+  // With neighbours, rows begin in different banks of local memory. Not tuned: one more element is what it takes.
+  static constexpr unsigned a_stride = depth + (group_size == 1 ? 0 : 1), b_stride = tile_columns;
   static constexpr unsigned c_stride = tile_columns;
 
   [[gnu::always_inline]] explicit pack_multiplier(const work_item&) {}
 
   [[gnu::always_inline]] void add(const work_item& item, const float* a, const float* b) {
-    for_each_part(
-        item, [&](pack<float, Lanes>* sums, std::uint32_t row, std::uint32_t column) __attribute__((always_inline)) {
-          pack<float, Lanes> sum[rows];
+    for_each_part(item, [&](pack<float, max_lanes>* sums, std::uint32_t row,
+                            std::uint32_t column) __attribute__((always_inline)) {
+      pack<float, max_lanes> sum[rows];
 #pragma unroll
-          for (unsigned r = 0; r < rows; ++r) sum[r] = sums[r];
-          for (unsigned k = 0; k < depth; ++k) {
-            const auto line = load_pack<Lanes, false>(b + k * b_stride + column, 0);
+      for (unsigned r = 0; r < rows; ++r) sum[r] = sums[r];
+      for (unsigned k = 0; k < depth; ++k) {
+        const auto line = load_pack<max_lanes, false>(b + k * b_stride + column, 0);
 #pragma unroll
-            for (unsigned r = 0; r < rows; ++r)
-              sum[r] = __builtin_elementwise_fma(pack<float, Lanes>(a[(row + r) * a_stride + k]), line, sum[r]);
-          }
+        for (unsigned r = 0; r < rows; ++r)
+          sum[r] = __builtin_elementwise_fma(pack<float, max_lanes>(a[(row + r) * a_stride + k]), line, sum[r]);
+      }
 #pragma unroll
-          for (unsigned r = 0; r < rows; ++r) sums[r] = sum[r];
-        });
+      for (unsigned r = 0; r < rows; ++r) sums[r] = sum[r];
+    });
   }
 
   [[gnu::always_inline]] void store(const work_item& item, float* c) {
-    for_each_part(
-        item, [&](pack<float, Lanes>* sums, std::uint32_t row, std::uint32_t column) __attribute__((always_inline)) {
+    for_each_part(item, [&](pack<float, max_lanes>* sums, std::uint32_t row, std::uint32_t column)
+                            __attribute__((always_inline)) {
 #pragma unroll
-          for (unsigned r = 0; r < rows; ++r) store_pack<Lanes, false>(c + (row + r) * c_stride + column, 0, sums[r]);
-        });
+                              for (unsigned r = 0; r < rows; ++r)
+                                store_pack<max_lanes, false>(c + (row + r) * c_stride + column, 0, sums[r]);
+                            });
   }
 
  private:
-  static constexpr unsigned rows = 4, across = tile_columns / Lanes;
-  static constexpr unsigned parts = tile_rows / rows * across / GroupSize;  // of a work-item
+  static constexpr unsigned rows = Tuning.rows_per_item, across = tile_columns / max_lanes;
+  static constexpr unsigned parts = tile_rows / rows * across / group_size;  // of a work-item
   static_assert(parts >= 1, "a work-group larger than its tile");
 
   template <typename Action>
   [[gnu::always_inline]] void for_each_part(const work_item& item, Action action) {
     const auto part = [&](unsigned i) __attribute__((always_inline)) {
-      const std::uint32_t index = item.id + i * GroupSize;
-      action(sums_[i], index / across * rows, index % across * Lanes);
+      const std::uint32_t index = item.id + i * group_size;
+      action(sums_[i], index / across * rows, index % across * max_lanes);
     };
     if constexpr (parts <= 4) {
 #pragma unroll
@@ -69,10 +70,10 @@ class pack_multiplier {
     }
   }
 
-  pack<float, Lanes> sums_[parts][rows] = {};
+  pack<float, max_lanes> sums_[parts][rows] = {};
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct gemm_tiles : tile_walk<pack_multiplier<MostLanes, GroupSize>, MostLanes, GroupSize> {};
+template <matrix_tuning Tuning>
+struct gemm_tiles : tile_walk<pack_multiplier<Tuning>, Tuning.max_lanes, Tuning.group_size> {};
 
 }  // namespace syclamp::kernels

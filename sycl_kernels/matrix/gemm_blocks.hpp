@@ -38,13 +38,14 @@ class plain_blocks {
   float sums_[elements];
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct gemm_blocks_half : tile_walk<block_multiplier<plain_blocks<format<element_type::float16>, GroupSize>, GroupSize>,
-                                    MostLanes, GroupSize> {};
+template <blocks_tuning Tuning>
+struct gemm_blocks_half
+    : tile_walk<block_multiplier<plain_blocks<format<element_type::float16>, Tuning.group_size>, Tuning>,
+                Tuning.max_lanes, Tuning.group_size> {};
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <blocks_tuning Tuning>
 struct gemm_blocks_brain
-    : tile_walk<block_multiplier<plain_blocks<format<element_type::bfloat16>, GroupSize>, GroupSize>, MostLanes,
-                GroupSize> {};
+    : tile_walk<block_multiplier<plain_blocks<format<element_type::bfloat16>, Tuning.group_size>, Tuning>,
+                Tuning.max_lanes, Tuning.group_size> {};
 
 }  // namespace syclamp::kernels

@@ -10,9 +10,9 @@
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct gemm_joint_brain
-    : tile_walk<block_multiplier<joint_blocks<sycl::ext::oneapi::bfloat16>, GroupSize>, MostLanes, GroupSize> {};
+template <blocks_tuning Tuning>
+struct gemm_joint_brain : tile_walk<block_multiplier<joint_blocks<sycl::ext::oneapi::bfloat16>, Tuning>,
+                                    Tuning.max_lanes, Tuning.group_size> {};
 
 }  // namespace syclamp::kernels
 

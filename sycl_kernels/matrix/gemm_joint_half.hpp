@@ -10,8 +10,9 @@
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct gemm_joint_half : tile_walk<block_multiplier<joint_blocks<sycl::half>, GroupSize>, MostLanes, GroupSize> {};
+template <blocks_tuning Tuning>
+struct gemm_joint_half
+    : tile_walk<block_multiplier<joint_blocks<sycl::half>, Tuning>, Tuning.max_lanes, Tuning.group_size> {};
 
 }  // namespace syclamp::kernels
 

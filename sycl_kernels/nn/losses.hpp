@@ -7,16 +7,16 @@
 //   mean_of_rows         one work-group       losses of rows → one number
 #pragma once
 
-#include "sycl_kernels/base/functions.hpp"
+#include "sycl_kernels/base/maths.hpp"
 #include "sycl_kernels/nn/row_sums.hpp"
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <rows_tuning Tuning>
 struct cross_entropy_rows {
   struct shared {
-    sum_of sums[GroupSize];
-    largest_of largest[GroupSize];
+    sum_of sums[Tuning.group_size];
+    largest_of largest[Tuning.group_size];
   };
 
   /// `weight` is 1 / rows. The largest logit is subtracted first, so that no exponential overflows.
@@ -25,20 +25,22 @@ struct cross_entropy_rows {
                                          const std::uint32_t* labels, std::uint32_t columns, float weight,
                                          const float* loss_scale, float* losses, void* gradient,
                                          element_type gradient_type, std::uint64_t gradient_stride) {
-    using floats = pack<float, MostLanes>;
+    using floats = pack<float, Tuning.max_lanes>;
     constexpr float lowest = -0x1.fffffep127f;
-    const row_matrix<MostLanes> in(logits, logits_type, logits_stride), out(gradient, gradient_type, gradient_stride);
+    const row_matrix<Tuning.max_lanes> in(logits, logits_type, logits_stride),
+        out(gradient, gradient_type, gradient_stride);
+    if (!are_usable(in, out)) return;
     const std::uint64_t row = item.group;
     const std::uint32_t label = labels[row];
-    const float largest = over_row<largest_of, MostLanes, GroupSize>(
+    const float largest = over_row<largest_of, Tuning.max_lanes, Tuning.group_size>(
         item, local.largest, columns, lowest,
         [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
-          return first_lanes<MostLanes>(in.load(row, column, count), count, lowest);
+          return first_lanes<Tuning.max_lanes>(in.load(row, column, count), count, lowest);
         });
     const auto power = [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
-      return first_lanes<MostLanes>(exponential<MostLanes>(in.load(row, column, count) - largest), count);
+      return first_lanes<Tuning.max_lanes>(exponential<Tuning.max_lanes>(in.load(row, column, count) - largest), count);
     };
-    const float sum = over_row<sum_of, MostLanes, GroupSize>(item, local.sums, columns, 0.0f, power);
+    const float sum = over_row<sum_of, Tuning.max_lanes, Tuning.group_size>(item, local.sums, columns, 0.0f, power);
     const float wrong_label = label < columns ? 0.0f : __builtin_bit_cast(float, 0x7fc00000u);  // NaN: it must not pass
     const float factor = (loss_scale != nullptr ? *loss_scale : 1.0f) * weight + wrong_label;
     if (item.id == 0) {
@@ -47,20 +49,20 @@ struct cross_entropy_rows {
       losses[row] = logarithm<2>(pack<float, 2>(sum))[0] - own + wrong_label;
     }
     if (out.exists())
-      for_each_pack_of_row<MostLanes, GroupSize>(
+      for_each_pack_of_row<Tuning.max_lanes, Tuning.group_size>(
           item, columns, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
             floats share = power(column, count) / sum;
 #pragma unroll
-            for (unsigned i = 0; i < MostLanes; ++i) share[i] -= column + i == label ? 1.0f : 0.0f;
+            for (unsigned i = 0; i < Tuning.max_lanes; ++i) share[i] -= column + i == label ? 1.0f : 0.0f;
             out.store(row, column, count, share * factor);
           });
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <rows_tuning Tuning>
 struct squared_error_rows {
   struct shared {
-    sum_of sums[GroupSize];
+    sum_of sums[Tuning.group_size];
   };
 
   /// `weight` is 1 / (rows · columns).
@@ -69,14 +71,15 @@ struct squared_error_rows {
                                          std::uint64_t target_stride, std::uint32_t columns, float weight,
                                          const float* loss_scale, float* losses, void* gradient,
                                          element_type gradient_type, std::uint64_t gradient_stride) {
-    using floats = pack<float, MostLanes>;
-    const row_matrix<MostLanes> in(y, y_type, y_stride), to(target, target_type, target_stride);
-    const row_matrix<MostLanes> out(gradient, gradient_type, gradient_stride);
+    using floats = pack<float, Tuning.max_lanes>;
+    const row_matrix<Tuning.max_lanes> in(y, y_type, y_stride), to(target, target_type, target_stride);
+    const row_matrix<Tuning.max_lanes> out(gradient, gradient_type, gradient_stride);
+    if (!are_usable(in, to, out)) return;
     const std::uint64_t row = item.group;
     const auto residual = [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
       return in.load(row, column, count) - to.load(row, column, count);
     };
-    const float sum = over_row<sum_of, MostLanes, GroupSize>(
+    const float sum = over_row<sum_of, Tuning.max_lanes, Tuning.group_size>(
         item, local.sums, columns, 0.0f, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
           const floats r = residual(column, count);
           return r * r;
@@ -84,23 +87,23 @@ struct squared_error_rows {
     if (item.id == 0) losses[row] = sum;
     const float factor = 2.0f * ((loss_scale != nullptr ? *loss_scale : 1.0f) * weight);
     if (out.exists())
-      for_each_pack_of_row<MostLanes, GroupSize>(
+      for_each_pack_of_row<Tuning.max_lanes, Tuning.group_size>(
           item, columns, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
             out.store(row, column, count, residual(column, count) * factor);
           });
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <rows_tuning Tuning>
 struct mean_of_rows {
   struct shared {
-    sum_of sums[GroupSize];
+    sum_of sums[Tuning.group_size];
   };
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const float* losses, std::uint32_t rows,
                                          float weight, float* mean) {
-    const row_matrix<MostLanes> in(losses, element_type::float32, 0);
-    const float sum = over_row<sum_of, MostLanes, GroupSize>(
+    const row_matrix<Tuning.max_lanes> in(losses, element_type::float32, 0);
+    const float sum = over_row<sum_of, Tuning.max_lanes, Tuning.group_size>(
         item, local.sums, rows, 0.0f, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
           return in.load(0, column, count);
         });

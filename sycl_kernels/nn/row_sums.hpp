@@ -53,13 +53,15 @@ template <typename Result, unsigned Lanes, unsigned GroupSize, typename Term>
 
 /// Sums over the rows of a matrix, for some packs of its columns: each work-item takes a pack and every so many rows,
 /// which are then added up two by two. Rows are summed in blocks, so that errors grow with their square root at most.
-template <unsigned Lanes, unsigned GroupSize>
+template <rows_tuning Tuning>
 class column_sums {
  public:
-  static constexpr unsigned across = column_packs(GroupSize), strands = GroupSize / across;
-  using floats = pack<float, Lanes>;
+  static constexpr unsigned max_lanes = Tuning.max_lanes;
+  static constexpr unsigned across = Tuning.column_packs, strands = Tuning.group_size / across;
+  static_assert(strands >= 1);
+  using floats = pack<float, max_lanes>;
   struct shared {
-    float partial[GroupSize * Lanes];
+    float partial[Tuning.group_size * max_lanes];
   };
 
   /// Calls `done(column, count, sums)` once for each pack, with the sums of `term(row, column, count)`.
@@ -67,52 +69,49 @@ class column_sums {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, std::uint64_t rows,
                                          std::uint32_t columns, Term term, Done done) {
     const std::uint32_t strand = item.id / across;
-    const std::uint32_t column = (item.group * across + item.id % across) * Lanes;
+    const std::uint32_t column = (item.group * across + item.id % across) * max_lanes;
     const bool inside = column < columns;
     const std::uint32_t count = inside ? columns - column : 0;
     floats sum = 0.0f;
     if (inside)
-      for (std::uint64_t block = strand; block < rows; block += std::uint64_t{strands} * rows_of_block) {
+      for (std::uint64_t block = strand; block < rows; block += std::uint64_t{strands} * Tuning.rows_per_block) {
         floats part = 0.0f;
-        for (std::uint64_t i = 0; i < rows_of_block; ++i) {
+        for (std::uint64_t i = 0; i < Tuning.rows_per_block; ++i) {
           const std::uint64_t row = block + i * strands;
           if (row < rows) part += term(row, column, count);
         }
         sum += part;
       }
     if constexpr (strands > 1) {
-      store_pack<Lanes, false>(local.partial + item.id * Lanes, 0, sum);
+      store_pack<max_lanes, false>(local.partial + item.id * max_lanes, 0, sum);
       for (std::uint32_t reach = strands / 2; reach > 0; reach /= 2) {
         item.barrier();
         if (strand < reach) {
-          sum += load_pack<Lanes, false>(local.partial + (item.id + reach * across) * Lanes, 0);
-          store_pack<Lanes, false>(local.partial + item.id * Lanes, 0, sum);
+          sum += load_pack<max_lanes, false>(local.partial + (item.id + reach * across) * max_lanes, 0);
+          store_pack<max_lanes, false>(local.partial + item.id * max_lanes, 0, sum);
         }
       }
       item.barrier();  // the memory may be used again at once
     }
     if (inside && strand == 0) done(column, count, sum);
   }
-
- private:
-  static constexpr std::uint32_t rows_of_block = 64;
 };
 
 /// The sums of a matrix's columns: the gradient of a bias.
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <rows_tuning Tuning>
 struct sum_rows {
-  using sums = column_sums<MostLanes, GroupSize>;
+  using sums = column_sums<Tuning>;
   using shared = typename sums::shared;
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const void* in, element_type in_type,
                                          std::uint64_t in_stride, std::uint64_t rows, std::uint32_t columns, void* out,
                                          element_type out_type) {
-    const row_matrix<MostLanes> from(in, in_type, in_stride), to(out, out_type, 0);
+    const row_matrix<Tuning.max_lanes, false> from(in, in_type, in_stride), to(out, out_type, 0);
     sums::run(
         item, local, rows, columns,
         [&](std::uint64_t row, std::uint32_t column, std::uint32_t count)
             __attribute__((always_inline)) { return from.load(row, column, count); },
-        [&](std::uint32_t column, std::uint32_t count, pack<float, MostLanes> sum)
+        [&](std::uint32_t column, std::uint32_t count, pack<float, Tuning.max_lanes> sum)
             __attribute__((always_inline)) { to.store(0, column, count, sum); });
   }
 };

@@ -50,7 +50,7 @@ template <unsigned States, unsigned Lanes>
 /// A rule is made from a `group_step` (and from the norms of the tensor, if it is one that has passes before this one)
 /// and called with packs of gradients, weights and moments: `rule(g, w, state)` changes w and state[0] to
 /// state[Rule::states - 1]. What it declares that it does not need is left out: `reads_gradients`, `writes_states`.
-template <typename Rule, unsigned Lanes, unsigned GroupSize>
+template <typename Rule, apply_tuning Tuning>
 struct apply_list {
   struct shared {};
 
@@ -63,7 +63,7 @@ struct apply_list {
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const parameter_group& group = groups[piece.group()];
       const step_decision decision = decision_on(decisions, stride, piece.group(), group.hyper);
-      if (decision.apply == 0) {
+      if (decision.apply == 0 || !is_among<gradient_types>(piece.type())) {
         // Not a bit changes.
       } else if constexpr (requires { Rule(group_step(group), norms[0]); }) {
         apply_piece(item, piece, slots[piece.tensor()], group, *memory, decision,
@@ -72,10 +72,12 @@ struct apply_list {
         apply_piece(item, piece, slots[piece.tensor()], group, *memory, decision, Rule(group_step(group)));
       }
     });
-    count_step<GroupSize>(item, memory, groups, decisions, stride);
+    count_step<group_size>(item, memory, groups, decisions, stride);
   }
 
  private:
+  static constexpr unsigned max_lanes = Tuning.max_lanes, group_size = Tuning.group_size;
+
   static constexpr bool reads_gradients() {
     if constexpr (requires { Rule::reads_gradients; }) return Rule::reads_gradients;
     return true;
@@ -91,7 +93,7 @@ struct apply_list {
                                                  const Rule& rule) {
     const any_gradient gradient{piece.address(), piece.type()};
     const tensor_noise noise{memory.stochastic != 0, random_stream(memory.seed, group.applied, piece.tensor())};
-    const bool aligned = is_aligned<Rule::states, Lanes>(gradient, slot);
+    const bool aligned = is_aligned<Rule::states, max_lanes>(gradient, slot);
     const auto each = [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
       return [=, &rule, &decision](auto place) __attribute__((always_inline)) {
         constexpr unsigned lanes = decltype(place)::lanes;
@@ -110,21 +112,21 @@ struct apply_list {
       };
     };
     const auto any = each(gradient, any_weights(slot), any_states<Rule::states>{slot}, noise);
-    if constexpr (GroupSize == 1) {
+    if constexpr (group_size == 1) {
       const bool is_done =
           with_known_storage<Rule::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
-            for_each_pack<Lanes, GroupSize>(item, piece, false, each(known...));
+            for_each_pack<max_lanes, group_size>(item, piece, false, each(known...));
           });
-      if (!is_done) for_each_pack<Lanes, GroupSize>(item, piece, false, any);
+      if (!is_done) for_each_pack<max_lanes, group_size>(item, piece, false, any);
     } else {
       if (aligned) {
         const bool is_done =
             with_known_storage<Rule::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
-              for_each_streamed_pack<Lanes, GroupSize>(item, piece, each(known...));
+              for_each_streamed_pack<max_lanes, group_size>(item, piece, each(known...));
             });
-        if (!is_done) for_each_half_pack<Lanes, GroupSize>(item, piece, any);
+        if (!is_done) for_each_half_pack<max_lanes, group_size>(item, piece, any);
       }
-      for_each_other_element<Lanes, GroupSize>(item, piece, aligned, any);
+      for_each_other_element<max_lanes, group_size>(item, piece, aligned, any);
     }
   }
 };

@@ -5,19 +5,19 @@
 #pragma once
 
 #include "sycl_kernels/base/counter.hpp"
-#include "sycl_kernels/base/wide_sum.hpp"
 #include "sycl_kernels/base/work_group.hpp"
 #include "sycl_kernels/optimizer/learning_rate.hpp"
+#include "sycl_kernels/shared/maths.hpp"
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct check_rates {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const parameter_group* groups,
                                          std::uint32_t count, std::uint32_t* invalid) {
-    for (std::uint32_t i = item.id; i < count; i += GroupSize) {
+    for (std::uint32_t i = item.id; i < count; i += Tuning.group_size) {
       const float rate = rate_of(groups[i]);
       if (!(rate >= 0.0f && is_finite(rate))) or_in_device(invalid, 1);
     }

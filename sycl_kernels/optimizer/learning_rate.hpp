@@ -2,7 +2,7 @@
 // What a step knows of its group before it looks at any element: learning rate, number of the step, bias corrections.
 #pragma once
 
-#include "sycl_kernels/base/scalar_maths.hpp"
+#include "sycl_kernels/base/maths.hpp"
 #include "sycl_kernels/shared/optimizer_layout.hpp"
 
 namespace syclamp::kernels {

@@ -19,33 +19,35 @@ inline piece_norms merge(piece_norms a, const piece_norms& b) { return {a.weight
 
 /// Two sums of squares of so many packs as one work-item takes of a piece: lane by lane, in blocks; or, if it takes no
 /// more than a block, as on GPUs, of the lanes at once, which saves registers.
-template <unsigned Lanes, unsigned GroupSize>
+template <apply_tuning Tuning>
 class square_sums {
+  static constexpr unsigned max_lanes = Tuning.max_lanes;
+
  public:
-  [[gnu::always_inline]] void add(pack<float, Lanes> a, pack<float, Lanes> b) {
+  [[gnu::always_inline]] void add(pack<float, max_lanes> a, pack<float, max_lanes> b) {
     if constexpr (has_blocks) {
       block_a_ = __builtin_elementwise_fma(a, a, block_a_);
       block_b_ = __builtin_elementwise_fma(b, b, block_b_);
       if (++packs_ % block == 0) end_block();
     } else {
-      a_ += sum_lanes<float, Lanes>(a * a);
-      b_ += sum_lanes<float, Lanes>(b * b);
+      a_ += sum_lanes<float, max_lanes>(a * a);
+      b_ += sum_lanes<float, max_lanes>(b * b);
     }
   }
 
   [[gnu::always_inline]] piece_norms total() {
     if constexpr (has_blocks) {
       end_block();
-      return {sum_lanes<float, Lanes>(a_), sum_lanes<float, Lanes>(b_)};
+      return {sum_lanes<float, max_lanes>(a_), sum_lanes<float, max_lanes>(b_)};
     } else {
       return {a_, b_};
     }
   }
 
  private:
-  static constexpr bool has_blocks = chunk_elements / Lanes / GroupSize > 64;
-  static constexpr std::uint32_t block = 64;  // the error of a sum grows with the terms that enter one accumulator
-  using sum = std::conditional_t<has_blocks, pack<float, Lanes>, float>;
+  static constexpr std::uint32_t block = Tuning.packs_per_block;
+  static constexpr bool has_blocks = chunk_elements / max_lanes / Tuning.group_size > block;
+  using sum = std::conditional_t<has_blocks, pack<float, max_lanes>, float>;
 
   [[gnu::always_inline]] void end_block() {
     a_ += block_a_;
@@ -59,10 +61,10 @@ class square_sums {
 
 /// A part that prepares a rule: `part(g, w, state)` changes the moments, if it has any, and returns what takes the
 /// place of the update in the norms.
-template <typename Part, unsigned Lanes, unsigned GroupSize>
+template <typename Part, apply_tuning Tuning>
 struct prepare_list {
   struct shared {
-    piece_norms norms[GroupSize];
+    piece_norms norms[Tuning.group_size];
   };
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
@@ -75,15 +77,16 @@ struct prepare_list {
       const parameter_group& group = groups[piece.group()];
       const step_decision decision = decision_on(decisions, stride, piece.group(), group.hyper);
       local.norms[item.id] = {0.0f, 0.0f};
-      if (decision.apply != 0)
+      if (decision.apply != 0 && is_among<gradient_types>(piece.type()))
         local.norms[item.id] = prepare_piece(item, piece, slots[piece.tensor()], group, *memory, decision);
-      const piece_norms all = reduce_over_group<GroupSize>(item, local.norms);
+      const piece_norms all = reduce_over_group<Tuning.group_size>(item, local.norms);
       if (item.id == 0) pieces[std::uint64_t{piece.chunk()} + piece.tensor()] = all;
     }
   }
 
  private:
-  using floats = pack<float, Lanes>;
+  static constexpr unsigned max_lanes = Tuning.max_lanes, group_size = Tuning.group_size;
+  using floats = pack<float, max_lanes>;
 
   [[gnu::always_inline]] static piece_norms prepare_piece(const work_item& item, const segment& piece,
                                                           const parameter_slot& slot, const parameter_group& group,
@@ -92,8 +95,8 @@ struct prepare_list {
     const Part part{group_step(group)};
     const any_gradient gradient{piece.address(), piece.type()};
     const tensor_noise noise{memory.stochastic != 0, random_stream(memory.seed, group.applied, piece.tensor())};
-    const bool aligned = is_aligned<Part::states, Lanes>(gradient, slot);
-    square_sums<Lanes, GroupSize> sums;
+    const bool aligned = is_aligned<Part::states, max_lanes>(gradient, slot);
+    square_sums<Tuning> sums;
     const auto each = [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
       return [=, &part, &decision](auto place, auto add) __attribute__((always_inline)) {
         constexpr unsigned lanes = decltype(place)::lanes;
@@ -109,31 +112,31 @@ struct prepare_list {
     };
     const auto any = each(gradient, any_weights(slot), any_states<Part::states>{slot}, noise);
     const auto add = [&](floats w, floats update) __attribute__((always_inline)) { sums.add(w, update); };
-    if constexpr (GroupSize == 1) {
+    if constexpr (group_size == 1) {
       const bool is_done =
           with_known_storage<Part::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
             const auto one = each(known...);
-            for_each_pack<Lanes, GroupSize>(item, piece, false,
-                                            [&](auto place) __attribute__((always_inline)) { one(place, add); });
+            for_each_pack<max_lanes, group_size>(item, piece, false,
+                                                 [&](auto place) __attribute__((always_inline)) { one(place, add); });
           });
       if (!is_done)
-        for_each_pack<Lanes, GroupSize>(item, piece, false,
-                                        [&](auto place) __attribute__((always_inline)) { any(place, add); });
+        for_each_pack<max_lanes, group_size>(item, piece, false,
+                                             [&](auto place) __attribute__((always_inline)) { any(place, add); });
     } else {
       bool is_done = false;
       if (aligned)
         is_done = with_known_storage<Part::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
           const auto one = each(known...);
-          for_each_streamed_pack<Lanes, GroupSize>(item, piece,
-                                                   [&](auto place) __attribute__((always_inline)) { one(place, add); });
+          for_each_streamed_pack<max_lanes, group_size>(
+              item, piece, [&](auto place) __attribute__((always_inline)) { one(place, add); });
         });
       floats weights = 0, updates = 0;  // as if they were packs, so that the sums do not depend on alignment
-      for_each_other_lane<Lanes, GroupSize>(
+      for_each_other_lane<max_lanes, group_size>(
           item, piece, is_done,
           [&](auto place, std::uint32_t lane) __attribute__((always_inline)) {
             any(place, [&](auto w, auto update) __attribute__((always_inline)) {
 #pragma unroll
-              for (std::uint32_t i = 0; i < Lanes; ++i) {
+              for (std::uint32_t i = 0; i < max_lanes; ++i) {
                 weights[i] = i == lane ? w[0] : weights[i];
                 updates[i] = i == lane ? update[0] : updates[i];
               }
@@ -149,7 +152,7 @@ struct prepare_list {
 };
 
 /// `Rule::finish(now, sums, norms)` makes of the sums of a tensor what its elements need.
-template <typename Rule, unsigned GroupSize>
+template <typename Rule, apply_tuning Tuning>
 struct finish_norms {
   struct sums {
     exact_sum weights, updates;
@@ -160,7 +163,7 @@ struct finish_norms {
     return a;
   }
   struct shared {
-    sums all[GroupSize];
+    sums all[Tuning.group_size];
   };
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
@@ -172,11 +175,11 @@ struct finish_norms {
       const bool exists = addresses[tensor] != 0 && begin != end;
       const std::uint64_t first = begin / chunk_elements, last = exists ? (end - 1) / chunk_elements + 1 : first;
       sums mine;
-      for (std::uint64_t chunk = first + item.id; chunk < last; chunk += GroupSize) {
+      for (std::uint64_t chunk = first + item.id; chunk < last; chunk += Tuning.group_size) {
         const piece_norms& one = pieces[chunk + tensor];
         mine = merge(mine, sums{{one.weights, 0}, {one.updates, 0}});
       }
-      const sums all = reduce_over_group<GroupSize>(item, local.all, mine);
+      const sums all = reduce_over_group<Tuning.group_size>(item, local.all, mine);
       const std::uint32_t group = tensor_kind::group(kinds[tensor]);
       if (item.id == 0 && exists && decisions[std::uint64_t{group} * stride].apply != 0)
         Rule::finish(group_step(groups[group]), piece_norms{all.weights.value(), all.updates.value()}, norms[tensor]);

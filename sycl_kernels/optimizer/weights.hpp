@@ -105,9 +105,7 @@ struct copied_weights : master_weights {
   }
 };
 
-/// BF16 and the lower half of the FP32. The upper half is rounded up if the lower one is half a step or more (away from
-/// zero in a tie, where to even could not be undone), so that it is the copy that the forward pass reads; one step
-/// back, in integers, and both are the FP32 again, bit by bit.
+/// BF16 and the lower half of the FP32, as `joined_halves` describes.
 struct split_weights {
   std::uint64_t upper, lower;
   explicit split_weights(const parameter_slot& slot) : upper(slot.model), lower(slot.weights) {}
@@ -117,13 +115,13 @@ struct split_weights {
     using words = pack<std::uint32_t, Lanes>;
     const words high = __builtin_convertvector(place.read(reinterpret_cast<const std::uint16_t*>(upper)), words);
     const words low = __builtin_convertvector(place.read(reinterpret_cast<const std::uint16_t*>(lower)), words);
-    return __builtin_bit_cast(pack<float, Lanes>, ((high - (low >> 15)) << 16) | low);
+    return __builtin_bit_cast(pack<float, Lanes>, joined_halves(high, low));
   }
   template <unsigned Lanes, typename Place, typename Noise>
   [[gnu::always_inline]] void store(const Place& place, pack<float, Lanes> w, const Noise&) const {
     using halves = pack<std::uint16_t, Lanes>;
     const auto raw = __builtin_bit_cast(pack<std::uint32_t, Lanes>, w);
-    place.write(reinterpret_cast<std::uint16_t*>(upper), __builtin_convertvector((raw + 0x8000u) >> 16, halves));
+    place.write(reinterpret_cast<std::uint16_t*>(upper), __builtin_convertvector(upper_half(raw), halves));
     place.write(reinterpret_cast<std::uint16_t*>(lower), __builtin_convertvector(raw, halves));
   }
 };
@@ -218,21 +216,18 @@ struct any_states {
 
 // --- Which of them ---------------------------------------------------------------------------------------------------
 
-/// Gradients of any of the three types in which they come.
+/// Gradients of any of `gradient_types`. Those of another type are zeros: no memory is read, and no piece of them gets
+/// this far (apply.hpp).
 struct any_gradient {
   std::uint64_t address;
   element_type type;
 
   template <unsigned Lanes, typename Place>
   [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
-    pack<float, Lanes> g;
-    if (type == element_type::float16) {
-      g = typed_stream<half_format>{address}.template load<Lanes>(place);
-    } else if (type == element_type::bfloat16) {
-      g = typed_stream<brain_format>{address}.template load<Lanes>(place);
-    } else {
-      g = typed_stream<single_format>{address}.template load<Lanes>(place);
-    }
+    pack<float, Lanes> g = 0;
+    with_format_among<gradient_types>(type, [&](auto format) __attribute__((always_inline)) {
+      g = typed_stream<decltype(format)>{address}.template load<Lanes>(place);
+    });
     return g;
   }
 };

@@ -12,10 +12,10 @@
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <reduction_tuning Tuning>
 struct inspect_step {
-  using walk = chunk_walk<PackBytes, MostLanes, GroupSize>;
-  using decision = inspect_and_decide<PackBytes, MostLanes, GroupSize>;
+  using walk = chunk_walk<Tuning>;
+  using decision = inspect_and_decide<Tuning>;
 
   struct shared {
     union {
@@ -33,7 +33,7 @@ struct inspect_step {
     walk::run(item, local.chunks, {addresses, starts, kinds, tensors}, statistics, only_looking{});
     // The first work-item has written what its group has found: its ticket releases that, and acquires the others'.
     if (item.id == 0) local.is_last = take_ticket(&memory->tickets) + 1 == item.groups ? 1 : 0;
-    if constexpr (GroupSize > 1) item.barrier();
+    if constexpr (Tuning.group_size > 1) item.barrier();
     if (local.is_last != 0) {
       if (item.id == 0) memory->tickets = 0;
       decision::run(item, local.all, statistics, starts, tensors, result, memory, states, open_steps, max_norm, how,

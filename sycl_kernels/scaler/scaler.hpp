@@ -222,9 +222,9 @@ inline void close_step(scaler_memory* memory, scale_state& state, open_step& cur
   current = open_step{};
 }
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <reduction_tuning Tuning>
 struct inspect_and_decide {
-  using total = inspect_total<PackBytes, MostLanes, GroupSize>;
+  using total = inspect_total<Tuning>;
   using shared = typename total::shared;
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_statistics* statistics,
@@ -237,7 +237,7 @@ struct inspect_and_decide {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct decide_gradients {
   struct shared {};
 
@@ -249,7 +249,7 @@ struct decide_gradients {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct report_jointly {
   struct shared {};
 
@@ -270,13 +270,13 @@ struct report_jointly {
 
 /// For gradients that were decided before: what they go together with may refuse them after all, or their optimizer has
 /// thrown.
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct skip_jointly {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, scaler_memory* memory, const rank_flags* ranks,
                                          open_step* open_steps, std::uint32_t scales, step_decision* decisions) {
-    const std::uint64_t i = item.global_id<GroupSize>();
+    const std::uint64_t i = item.global_id<Tuning.group_size>();
     if (i >= scales) return;
     const bool has_failed = (memory->joint_flags & found_failure) != 0;
     const bool is_invalid = ranks != nullptr ? ranks[i].invalid != 0.0f : memory->invalid_numbers != 0;
@@ -292,14 +292,14 @@ struct skip_jointly {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct fill_rank_flags {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen,
                                          const scaler_memory* memory, std::uint32_t scales, const float* max_norm,
                                          bool jointly, rank_flags* ranks) {
-    const std::uint64_t i = item.global_id<GroupSize>();
+    const std::uint64_t i = item.global_id<Tuning.group_size>();
     if (i >= scales) return;
     const auto flag = [](bool is_set) { return is_set ? 1.0f : 0.0f; };
     rank_flags own{};
@@ -314,14 +314,14 @@ struct fill_rank_flags {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct update_scale {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, scaler_memory* memory, scale_state* states,
                                          open_step* open_steps, std::uint32_t scales, std::uint32_t uninspected,
                                          float forced, ledger_slot* ledger, std::uint32_t capacity) {
-    const std::uint64_t i = item.global_id<GroupSize>();
+    const std::uint64_t i = item.global_id<Tuning.group_size>();
     if (i >= scales) return;
     // A flag that came after the last look is for the next step.
     if (i == 0 && (open_steps[0].record.flags & found_by_user) != 0) memory->user_flags = 0;
@@ -334,7 +334,7 @@ struct update_scale {
 
 /// Runs after the decision. Refuses the step if a clip limit or a clip factor is negative or NaN, or if an invalid
 /// number was found since.
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct check_limits {
   struct shared {};
 
@@ -353,12 +353,12 @@ struct check_limits {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct resume_scaling {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, scale_state* states, std::uint32_t scales) {
-    const std::uint64_t i = item.global_id<GroupSize>();
+    const std::uint64_t i = item.global_id<Tuning.group_size>();
     if (i >= scales) return;
     states[i].stopped = 0;
     states[i].skips_in_a_row = 0;
@@ -366,7 +366,7 @@ struct resume_scaling {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct guard_value {
   struct shared {};
 

@@ -11,6 +11,8 @@
 #include <syclamp/inspection.hpp>
 #include <syclamp/matrix/activation.hpp>
 
+#include "sycl_kernels/shared/tuning.hpp"
+
 namespace syclamp::kernels {
 
 /// Partial results are per chunk of this many elements on every device: the shape of a sum must not depend on how many
@@ -79,15 +81,6 @@ enum class factor_per : std::uint32_t { list, group, tensor };
 
 /// Added to a norm before it divides, as PyTorch's clip_grad_norm_ does.
 inline constexpr float clip_epsilon = 1e-6f;
-
-/// How many rows and columns of a product of matrices a work-group makes.
-struct tile_shape {
-  std::uint32_t rows, columns;
-};
-constexpr tile_shape tile_of(std::uint32_t group_size) { return {64, group_size > 256 ? 128u : 64u}; }
-
-/// How many packs of columns a work-group sums up side by side.
-constexpr std::uint32_t column_packs(std::uint32_t group_size) { return group_size < 16 ? 1 : 16; }
 
 /// Inputs of the arithmetic self-test. They come from memory so that no compiler can compute the answers.
 struct arithmetic_inputs {

@@ -9,6 +9,8 @@
 #include <syclamp/hyper_parameters.hpp>
 #include <syclamp/step_decision.hpp>
 
+#include "sycl_kernels/shared/tuning.hpp"
+
 namespace syclamp::kernels {
 
 /// How the weights of a tensor are stored, if kernels have a loop of their own for it.
@@ -19,6 +21,18 @@ enum class weight_storage : std::uint32_t {
   split,             ///< BF16, and the 16 bits that are missing to the FP32
   other,             ///< FP32, and a copy in any type; or anything that is rounded at random
 };
+
+/// FP32 weights as BF16 and the lower half of the FP32: words, or packs of words. The upper half is rounded up if the
+/// lower one is half a step or more (away from zero in a tie, where to even could not be undone), so that it is the
+/// copy that the forward pass reads. One step back, in integers, and both are the FP32 again, bit by bit.
+template <typename Words>
+constexpr Words upper_half(Words bits) {
+  return (bits + 0x8000u) >> 16;
+}
+template <typename Words>
+constexpr Words joined_halves(Words upper, Words lower) {
+  return ((upper - (lower >> 15)) << 16) | lower;
+}
 
 inline constexpr std::uint32_t most_states = 3;
 

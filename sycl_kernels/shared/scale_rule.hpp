@@ -8,7 +8,7 @@
 #include <syclamp/scaling_policy.hpp>
 #include <syclamp/step_record.hpp>
 
-#include "sycl_kernels/shared/log2.hpp"
+#include "sycl_kernels/shared/maths.hpp"
 #include "sycl_kernels/shared/scale_number.hpp"
 
 namespace syclamp::kernels {
@@ -262,7 +262,7 @@ struct decision {
 /// and is not entered.
 [[gnu::always_inline]] inline bool is_spike(float value, float threshold, std::uint32_t window, float& mean,
                                             float& variance, std::uint32_t& count) {
-  if ((std::bit_cast<std::uint32_t>(value) & 0x7f800000u) == 0x7f800000u) return true;
+  if (!is_finite(value)) return true;
   const float above = value - mean;
   if (above * above > 0x1p126f) return above > 0.0f && count >= window;  // would be the end of the variance
   const bool is_far = count >= window && above > 0.0f && above * above > threshold * threshold * variance;

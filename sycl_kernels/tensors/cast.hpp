@@ -15,7 +15,7 @@
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <streaming_tuning Tuning>
 struct cast_list {
   struct shared {};
 
@@ -34,7 +34,7 @@ struct cast_list {
       const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
       words over = 0;  // in each lane
       if (out.exists())
-        for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
+        for_each_pack<lanes, Tuning.group_size>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
           const pack<float, lanes> x = factor(in.load<lanes>(place));
           words random = 0;
           if (stochastic) random = noise.words<lanes>(place.first);
@@ -45,7 +45,7 @@ struct cast_list {
   }
 
  private:
-  static constexpr unsigned lanes = MostLanes;
+  static constexpr unsigned lanes = Tuning.max_lanes;
   using words = pack<std::uint32_t, lanes>;
 
   /// Rounds, writes, and returns ones where a number was beyond the largest.

@@ -12,13 +12,13 @@
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct clip_coefficients {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t count,
                                          norm_kind kind, const float* max_norm, clip_result* results) {
-    const std::uint64_t i = item.global_id<GroupSize>();
+    const std::uint64_t i = item.global_id<Tuning.group_size>();
     if (i >= count) return;
     const float norm = unscaled_norm(seen[i], kind);
     results[i].norm = norm;
@@ -26,21 +26,21 @@ struct clip_coefficients {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <streaming_tuning Tuning>
 struct clamp_list {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          const float* limit) {
-    constexpr unsigned lanes = MostLanes;
+    constexpr unsigned lanes = Tuning.max_lanes;
     if (!is_limit(*limit)) return;
     const pack<float, lanes> highest = *limit, lowest = -*limit;
     const tensor_table table{addresses, starts, kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const typed_stream<format<element_type::float32>> data{piece.address()};
       const bool aligned = piece.is_aligned(lanes * sizeof(float));
-      for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
+      for_each_pack<lanes, Tuning.group_size>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
         const pack<float, lanes> x = data.load<lanes>(place);
         // By comparisons, which a NaN survives; minimum and maximum would hide it.
         data.store<lanes>(place, x > highest ? highest : x < lowest ? lowest : x);

@@ -16,7 +16,7 @@
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <streaming_tuning Tuning>
 struct convert_list {
   struct shared {};
 
@@ -26,7 +26,7 @@ struct convert_list {
                                          std::uint32_t tensors, const float* factors, factor_kind kind, factor_per per,
                                          std::uint32_t stride, bool accumulate, const std::uint32_t* word,
                                          std::uint32_t wanted) {
-    constexpr unsigned lanes = MostLanes;
+    constexpr unsigned lanes = Tuning.max_lanes;
     if (word != nullptr && *word != wanted) return;
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
@@ -49,7 +49,7 @@ struct convert_list {
                                                    const Out& out, bool aligned, const factor_pair& factor,
                                                    factor_kind kind, bool accumulate) {
     const auto each = [&](auto action) __attribute__((always_inline)) {
-      for_each_pack<Lanes, GroupSize>(item, piece, aligned, action);
+      for_each_pack<Lanes, Tuning.group_size>(item, piece, aligned, action);
     };
     if constexpr (std::is_same_v<Out, stream>) {
       each([&](auto place) __attribute__((always_inline)) {
@@ -72,14 +72,14 @@ struct convert_list {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <streaming_tuning Tuning>
 struct clear_list {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          const std::uint32_t* words, std::uint32_t stride, std::uint32_t spared) {
-    constexpr unsigned lanes = MostLanes;
+    constexpr unsigned lanes = Tuning.max_lanes;
     const tensor_table table{addresses, starts, kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       if (words != nullptr && words[std::uint64_t{piece.group()} * stride] == spared) return;
@@ -87,7 +87,7 @@ struct clear_list {
         using bits = typename decltype(format)::bits;
         auto* target = reinterpret_cast<bits*>(piece.address());
         const bool aligned = piece.is_aligned(lanes * sizeof(bits));
-        for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
+        for_each_pack<lanes, Tuning.group_size>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
           place.write(target, pack<bits, lanes>(0));
         });
       });

@@ -12,7 +12,7 @@
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <streaming_tuning Tuning>
 struct count_exponents {
   struct shared {
     std::uint32_t bins[exponent_histogram::size];
@@ -32,18 +32,18 @@ struct count_exponents {
   }
 
  private:
-  static constexpr unsigned lanes = MostLanes < unrolled_lanes ? MostLanes : unrolled_lanes;
+  static constexpr unsigned lanes = Tuning.max_counted_lanes;
   /// So many that no bin can overflow.
   static constexpr std::uint32_t chunks_before_flush = (1u << 31) / chunk_elements;
 
   [[gnu::always_inline]] static void count(const work_item& item, std::uint32_t* bins, const segment& piece) {
     const stream data{piece.address(), piece.type()};
-    for_each_pack<lanes, GroupSize>(
+    for_each_pack<lanes, Tuning.group_size>(
         item, piece, data.is_aligned(lanes), [&](auto place) __attribute__((always_inline)) {
           const auto raw = __builtin_bit_cast(pack<std::uint32_t, lanes>, data.load<lanes>(place)) & 0x7fffffffu;
 #pragma unroll
           for (unsigned i = 0; i < lanes; ++i) {
-            if constexpr (GroupSize == 1) {
+            if constexpr (Tuning.group_size == 1) {
               bins[raw[i] >> 23] += raw[i] != 0;
             } else {
               if (raw[i] != 0) add_in_group(&bins[raw[i] >> 23], 1);
@@ -53,13 +53,13 @@ struct count_exponents {
   }
 
   [[gnu::always_inline]] static void clear(const work_item& item, std::uint32_t* bins) {
-    for (std::uint32_t i = item.id; i < exponent_histogram::size; i += GroupSize) bins[i] = 0;
-    if constexpr (GroupSize > 1) item.barrier();
+    for (std::uint32_t i = item.id; i < exponent_histogram::size; i += Tuning.group_size) bins[i] = 0;
+    if constexpr (Tuning.group_size > 1) item.barrier();
   }
 
   [[gnu::always_inline]] static void flush(const work_item& item, std::uint32_t* bins, exponent_histogram& histogram) {
-    if constexpr (GroupSize > 1) item.barrier();
-    for (std::uint32_t i = item.id; i < exponent_histogram::size; i += GroupSize)
+    if constexpr (Tuning.group_size > 1) item.barrier();
+    for (std::uint32_t i = item.id; i < exponent_histogram::size; i += Tuning.group_size)
       add_in_device(&histogram.counts[i], bins[i]);
     clear(item, bins);
   }

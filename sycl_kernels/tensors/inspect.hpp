@@ -19,20 +19,18 @@
 
 namespace syclamp::kernels {
 
-/// Lanes of a pack that an inspection reads at a time. FP8 and FP64, which gradients rarely are, get short packs: their
-/// long ones take longer to compile than all other code of the kernel.
-template <typename Format, unsigned PackBytes, unsigned MostLanes>
+/// Lanes of a pack that an inspection reads at a time. FP8 and FP64, which gradients rarely are, have packs of their
+/// own length.
+template <typename Format, reduction_tuning Tuning>
 constexpr unsigned inspected_lanes() {
-  constexpr unsigned size = sizeof(typename Format::bits), fit = PackBytes / size;
-  constexpr unsigned most = size == 1 || size == 8 ? (MostLanes < 8 ? MostLanes : 8) : MostLanes;
+  constexpr unsigned size = sizeof(typename Format::bits), fit = Tuning.pack_bytes / size;
+  constexpr unsigned most = size == 1 || size == 8 ? Tuning.max_rare_lanes : Tuning.max_lanes;
   return fit < most ? fit : most;
 }
 
-/// Packs that one work-item adds up before it starts a new sum.
-inline constexpr std::uint32_t packs_per_block = 64;
-
-template <typename Format, unsigned Lanes, unsigned GroupSize, bool Magnitudes>
-using tally_for = tally<Format, Lanes, (chunk_elements / Lanes / GroupSize > packs_per_block), Magnitudes>;
+template <typename Format, unsigned Lanes, reduction_tuning Tuning, bool Magnitudes>
+using tally_for =
+    tally<Format, Lanes, (chunk_elements / Lanes / Tuning.group_size > Tuning.packs_per_block), Magnitudes>;
 
 /// The second reading of a piece that is not finite: how many elements are bad in which way, where the first one is,
 /// and as `worst_bits` the largest of the others.
@@ -83,19 +81,17 @@ inline std::int32_t needed_unit(const chunk_statistics& found) {
 /// are left out. Next to squares above 2^128 theirs are negligible; where the sum is below 2^-100 all their elements
 /// are zero.
 /// \param scale  by which the elements are multiplied: not 1 if they were unscaled in place before
-template <unsigned MostLanes, unsigned GroupSize, bool Magnitudes>
+template <reduction_tuning Tuning, bool Magnitudes>
 [[gnu::always_inline]] inline chunk_statistics sums_in_unit(const work_item& item, const segment& piece,
                                                             std::int32_t unit, float scale) {
   // The fourth root of the unit: with one before and one after the scale, no product on the way leaves the range.
   const float root = unit > 0 ? 0x1p-50f : 0x1p50f;
-  // Short packs: on a GPU this rare path must not need more registers than the hot loop, and on a CPU long packs of
-  // FP64 take long to compile.
-  constexpr unsigned lanes = GroupSize > 1 ? 2 : MostLanes < 8 ? MostLanes : 8;
+  constexpr unsigned lanes = Tuning.second_pass_lanes;
   using values = pack<float, lanes>;
   values squares = 0, lost = 0, magnitudes = 0;
-  with_wide_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
+  with_format_among<wide_types>(piece.type(), [&](auto format) __attribute__((always_inline)) {
     const typed_stream<decltype(format)> elements{piece.address()};
-    for_each_pack<lanes, GroupSize>(item, piece, false, [&](auto place) __attribute__((always_inline)) {
+    for_each_pack<lanes, Tuning.group_size>(item, piece, false, [&](auto place) __attribute__((always_inline)) {
       const values x = elements.template load<lanes>(place) * root * scale * root, square = x * x;
       lost += rounding_loss(squares, square);
       squares += square;
@@ -165,19 +161,20 @@ struct only_looking {
 };
 
 /// Adds a piece to a tally, and does `also` with it.
-template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool Magnitudes, typename Also>
+template <reduction_tuning Tuning, typename Format, unsigned Lanes, bool Blocks, bool Magnitudes, typename Also>
 [[gnu::always_inline]] inline void add_packs(const work_item& item, const segment& piece,
                                              tally<Format, Lanes, Blocks, Magnitudes>& seen, const Also& also) {
+  constexpr unsigned group_size = Tuning.group_size;
   const auto* elements = piece.array<Format>();
   const std::uint64_t begin = piece.first_element();
   const std::uint32_t packs = piece.count() / Lanes, rest = piece.count() % Lanes;
-  const std::uint32_t first = first_pack<GroupSize, Lanes>(item, piece);
+  const std::uint32_t first = first_pack<group_size, Lanes>(item, piece);
   const auto whole_packs = [&]<bool Aligned>(std::bool_constant<Aligned>) __attribute__((always_inline)) {
-    constexpr std::uint32_t block = Blocks ? packs_per_block * GroupSize : chunk_elements;
+    constexpr std::uint32_t block = Blocks ? Tuning.packs_per_block * group_size : chunk_elements;
     for (std::uint32_t start = first; start < packs; start += block) {
       const std::uint32_t end = Blocks && start + block < packs ? start + block : packs;
 #pragma nounroll
-      for (std::uint32_t i = start; i < end; i += GroupSize) {  // the hot loop
+      for (std::uint32_t i = start; i < end; i += group_size) {  // the hot loop
         const whole_pack<Lanes, Aligned> place{begin + i * Lanes};
         const auto raw = place.read(elements);
         also.template operator()<Lanes>(place, raw, seen.add(raw));
@@ -186,12 +183,12 @@ template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool
     }
   };
   // Unaligned loads cost a CPU nothing; a GPU loads lane by lane then.
-  if (GroupSize > 1 && piece.is_aligned(Lanes * sizeof *elements) && also.is_aligned(Lanes)) {
+  if (group_size > 1 && piece.is_aligned(Lanes * sizeof *elements) && also.is_aligned(Lanes)) {
     whole_packs(std::bool_constant<true>{});
   } else {
     whole_packs(std::bool_constant<false>{});
   }
-  if (rest != 0 && first == packs % GroupSize) {
+  if (rest != 0 && first == packs % group_size) {
     const part_of_pack<Lanes> place{begin + std::uint64_t{packs} * Lanes, rest};
     const auto raw = place.read(elements);
     also.template operator()<Lanes>(place, raw, seen.add(raw));
@@ -200,18 +197,18 @@ template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool
   }
 }
 
-template <unsigned GroupSize, typename Format, unsigned Lanes, bool Blocks, bool Magnitudes, typename Effect>
+template <reduction_tuning Tuning, typename Format, unsigned Lanes, bool Blocks, bool Magnitudes, typename Effect>
 [[gnu::always_inline]] inline void add_piece(const work_item& item, const segment& piece,
                                              tally<Format, Lanes, Blocks, Magnitudes>& seen, const Effect& effect) {
   effect.template act_on<Format>(
-      piece, [&](const auto& also) __attribute__((always_inline)) { add_packs<GroupSize>(item, piece, seen, also); });
+      piece, [&](const auto& also) __attribute__((always_inline)) { add_packs<Tuning>(item, piece, seen, also); });
 }
 
 /// The chunks of a list, one record each. `Effect` is what else is done with the elements on the way.
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <reduction_tuning Tuning>
 struct chunk_walk {
   struct shared {
-    chunk_statistics statistics[GroupSize];
+    chunk_statistics statistics[Tuning.group_size];
   };
 
   template <typename Effect>
@@ -224,19 +221,19 @@ struct chunk_walk {
       const auto count_bad = [&]() __attribute__((always_inline)) {
         chunk_statistics bad = effect.counted();
         for (segment piece(table, chunk); piece.exists(); piece.next())
-          bad = merge(bad, effect.has_overwritten(piece) ? census_of_unscaled<GroupSize>(item, piece)
-                                                         : census<GroupSize>(item, piece));
+          bad = merge(bad, effect.has_overwritten(piece) ? census_of_unscaled<Tuning.group_size>(item, piece)
+                                                         : census<Tuning.group_size>(item, piece));
         return bad;
       };
       const auto sum_up = [&](std::int32_t unit) __attribute__((always_inline)) {
         chunk_statistics sums = nothing_found();
         for (segment piece(table, chunk); piece.exists(); piece.next()) {
           const float scale = effect.has_overwritten(piece) ? effect.scale() : 1.0f;
-          sums = merge(sums, sums_in_unit<MostLanes, GroupSize, false>(item, piece, unit, scale));
+          sums = merge(sums, sums_in_unit<Tuning, false>(item, piece, unit, scale));
         }
         return sums;
       };
-      report<GroupSize>(item, local.statistics, statistics[chunk], count_bad, sum_up);
+      report<Tuning.group_size>(item, local.statistics, statistics[chunk], count_bad, sum_up);
     }
   }
 
@@ -257,14 +254,14 @@ struct chunk_walk {
   template <typename Format, typename Effect>
   [[gnu::always_inline]] static chunk_statistics gather_type(const work_item& item, segment& piece,
                                                              const Effect& effect) {
-    constexpr unsigned lanes = inspected_lanes<Format, PackBytes, MostLanes>();
-    static_assert(chunk_elements / lanes / GroupSize + chunk_elements / tensor_alignment <= 0xffff,
+    constexpr unsigned lanes = inspected_lanes<Format, Tuning>();
+    static_assert(chunk_elements / lanes / Tuning.group_size + chunk_elements / tensor_alignment <= 0xffff,
                   "16-bit lanes must be able to count their elements");
     const element_type type = piece.type();
-    tally_for<Format, lanes, GroupSize, false> seen;
+    tally_for<Format, lanes, Tuning, false> seen;
     std::uint32_t elements = 0;
     do {
-      add_piece<GroupSize>(item, piece, seen, effect);
+      add_piece<Tuning>(item, piece, seen, effect);
       elements += piece.count();
       piece.next();
     } while (piece.exists() && piece.type() == type);
@@ -274,9 +271,9 @@ struct chunk_walk {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <reduction_tuning Tuning>
 struct inspect_chunks {
-  using walk = chunk_walk<PackBytes, MostLanes, GroupSize>;
+  using walk = chunk_walk<Tuning>;
   using shared = typename walk::shared;
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
@@ -286,11 +283,12 @@ struct inspect_chunks {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <reduction_tuning Tuning>
 struct inspect_total {
   /// Not all work-items of a large group add up: local memory for all of them would keep other groups from running
   /// where this is the end of a kernel that reads everything (inspect_step.hpp).
-  static constexpr unsigned adders = GroupSize < 128 ? GroupSize : 128;
+  static constexpr unsigned adders = Tuning.adders;
+  static_assert(adders <= Tuning.group_size);
 
   struct shared {
     totals all[adders];

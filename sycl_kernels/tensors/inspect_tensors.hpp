@@ -13,10 +13,10 @@
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <reduction_tuning Tuning>
 struct inspect_pieces {
   struct shared {
-    chunk_statistics statistics[GroupSize];
+    chunk_statistics statistics[Tuning.group_size];
   };
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
@@ -26,17 +26,16 @@ struct inspect_pieces {
     for (piece_walk piece(table, chunks_of_group(item, table)); piece.exists(); piece.next()) {
       with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
         using number = decltype(format);
-        tally_for<number, inspected_lanes<number, PackBytes, MostLanes>(), GroupSize, true> seen;
-        add_piece<GroupSize>(item, piece, seen, only_looking{});
+        tally_for<number, inspected_lanes<number, Tuning>(), Tuning, true> seen;
+        add_piece<Tuning>(item, piece, seen, only_looking{});
         local.statistics[item.id] = seen.total();
       });
       if (item.id == 0) local.statistics[0].elements = piece.count();
-      report<GroupSize>(
+      report<Tuning.group_size>(
           item, local.statistics, statistics[std::uint64_t{piece.chunk()} + piece.tensor()],
-          [&]() __attribute__((always_inline)) { return census<GroupSize>(item, piece); },
-          [&](std::int32_t unit) __attribute__((always_inline)) {
-            return sums_in_unit<MostLanes, GroupSize, true>(item, piece, unit, 1.0f);
-          });
+          [&]() __attribute__((always_inline)) { return census<Tuning.group_size>(item, piece); },
+          [&](std::int32_t unit)
+              __attribute__((always_inline)) { return sums_in_unit<Tuning, true>(item, piece, unit, 1.0f); });
     }
   }
 };
@@ -46,10 +45,10 @@ inline const float* scale_of(const float* scale, std::uint32_t stride, std::uint
   return scale != nullptr ? scale + group * stride : nullptr;
 }
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <reduction_tuning Tuning>
 struct inspect_tensors {
   struct shared {
-    totals all[GroupSize];
+    totals all[Tuning.group_size];
   };
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_statistics* statistics,
@@ -61,7 +60,7 @@ struct inspect_tensors {
       const bool exists = addresses[tensor] != 0 && begin != end;
       const std::uint64_t first = begin / chunk_elements, last = exists ? (end - 1) / chunk_elements + 1 : first;
       totals mine;
-      for (std::uint64_t chunk = first + item.id; chunk < last; chunk += GroupSize) {
+      for (std::uint64_t chunk = first + item.id; chunk < last; chunk += Tuning.group_size) {
         const chunk_statistics& found = statistics[chunk + tensor];
         totals one = total_of(found);
         if (found.first_bad != no_bad_element) {
@@ -70,16 +69,16 @@ struct inspect_tensors {
         }
         mine = merge(mine, one);
       }
-      const totals all = reduce_over_group<GroupSize>(item, local.all, mine);
+      const totals all = reduce_over_group<Tuning.group_size>(item, local.all, mine);
       if (item.id == 0) results[tensor] = finished(all, scale_of(scale, stride, tensor_kind::group(kinds[tensor])));
     }
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <reduction_tuning Tuning>
 struct inspect_groups {
   struct shared {
-    totals all[GroupSize];
+    totals all[Tuning.group_size];
   };
 
   /// `members` are the tensors ordered by their groups, those of group g from `group_starts[g]` on.
@@ -92,9 +91,9 @@ struct inspect_groups {
       const bool is_all = group == groups;
       const std::uint32_t begin = is_all ? 0 : group_starts[group], end = is_all ? tensors : group_starts[group + 1];
       totals mine;
-      for (std::uint32_t i = begin + item.id; i < end; i += GroupSize)
+      for (std::uint32_t i = begin + item.id; i < end; i += Tuning.group_size)
         mine = merge(mine, total_of(of_tensors[is_all ? i : members[i]]));
-      const totals all = reduce_over_group<GroupSize>(item, local.all, mine);
+      const totals all = reduce_over_group<Tuning.group_size>(item, local.all, mine);
       if (item.id == 0) {
         // All groups together have a scale only if it is the same for all.
         const bool is_scaled = scale != nullptr && (!is_all || stride == 0);

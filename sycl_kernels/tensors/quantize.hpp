@@ -7,11 +7,12 @@
 #pragma once
 
 #include "sycl_kernels/shared/layout.hpp"
+#include "sycl_kernels/shared/maths.hpp"
 #include "sycl_kernels/walk/pack_walk.hpp"
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <scalar_tuning Tuning>
 struct update_scales {
   struct shared {};
 
@@ -20,7 +21,7 @@ struct update_scales {
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t tensors,
                                          const float* limits, bool latest_only, std::uint32_t length, float* history,
                                          std::uint32_t* rows, float* scales) {
-    const std::uint64_t tensor = item.global_id<GroupSize>();
+    const std::uint64_t tensor = item.global_id<Tuning.group_size>();
     if (tensor >= tensors) return;
     const float amax = seen[tensor].amax;
     const bool known = is_finite(amax);
@@ -40,7 +41,6 @@ struct update_scales {
   }
 
  private:
-  static bool is_finite(float x) { return (__builtin_bit_cast(std::uint32_t, x) & 0x7f800000u) != 0x7f800000u; }
 };
 
 /// To the nearest integer, ties to even, for numbers below 2^22: adding and taking away 1.5 · 2^23 leaves no room for a
@@ -53,7 +53,7 @@ inline pack<float, Lanes> nearest_integer(pack<float, Lanes> x) {
   return __builtin_bit_cast(pack<float, Lanes>, __builtin_bit_cast(words, rounded) | sign);
 }
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <streaming_tuning Tuning>
 struct fake_quantize {
   struct shared {};
 
@@ -61,7 +61,7 @@ struct fake_quantize {
                                          const std::uint32_t* in_kinds, const std::uint64_t* out_addresses,
                                          const std::uint32_t* out_kinds, const std::uint64_t* starts,
                                          std::uint32_t tensors, const float* scales, const float* limits) {
-    constexpr unsigned lanes = MostLanes;
+    constexpr unsigned lanes = Tuning.max_lanes;
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const stream in{piece.address(), piece.type()};
@@ -70,7 +70,7 @@ struct fake_quantize {
       const pack<float, lanes> scale = scales[piece.tensor()], highest = limit, lowest = -limit;
       const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
       if (out.exists())
-        for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
+        for_each_pack<lanes, Tuning.group_size>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
           const pack<float, lanes> x = in.load<lanes>(place) * scale;
           const pack<float, lanes> bounded = x > highest ? highest : x < lowest ? lowest : x;
           out.store<lanes>(place, nearest_integer<lanes>(bounded) / scale);
@@ -79,7 +79,7 @@ struct fake_quantize {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <streaming_tuning Tuning>
 struct straight_through {
   struct shared {};
 
@@ -88,7 +88,7 @@ struct straight_through {
                                          const std::uint32_t* gradient_kinds, const std::uint64_t* out_addresses,
                                          const std::uint32_t* out_kinds, const std::uint64_t* starts,
                                          std::uint32_t tensors, const float* scales, const float* limits) {
-    constexpr unsigned lanes = MostLanes;
+    constexpr unsigned lanes = Tuning.max_lanes;
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const std::uint32_t tensor = piece.tensor();
@@ -99,7 +99,7 @@ struct straight_through {
       const pack<float, lanes> limit = limits[tensor];
       const bool aligned = in.is_aligned(lanes) && gradient.is_aligned(lanes) && out.is_aligned(lanes);
       if (gradient.exists() && out.exists())
-        for_each_pack<lanes, GroupSize>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
+        for_each_pack<lanes, Tuning.group_size>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
           const pack<float, lanes> passed = gradient.load<lanes>(place), none = 0;
           const pack<float, lanes> quantized = nearest_integer<lanes>(in.load<lanes>(place) * scale);
           out.store<lanes>(place, __builtin_elementwise_abs(quantized) <= limit ? passed : none);

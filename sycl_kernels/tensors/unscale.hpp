@@ -79,12 +79,12 @@ struct unscaling {
   bool has_overwritten(const segment& piece) const { return addresses[piece.tensor()] == piece.address(); }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
+template <reduction_tuning Tuning>
 struct unscale_chunks {
-  using walk = chunk_walk<PackBytes, MostLanes, GroupSize>;
+  using walk = chunk_walk<Tuning>;
   struct shared {
     typename walk::shared of_walk;
-    chunk_statistics bad[GroupSize];
+    chunk_statistics bad[Tuning.group_size];
   };
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,

@@ -9,8 +9,11 @@
 
 namespace syclamp::kernels {
 
-/// A row-major matrix of FP16, BF16 or FP32. Its type is asked for at each pack; all work-items agree on it.
-template <unsigned Lanes>
+/// A row-major matrix of one of `matrix_types`. Its type is asked for at each pack; all work-items agree on it.
+///
+/// A matrix of another type is neither read nor written. A kernel asks once whether its matrices are usable. Where
+/// registers are cheaper that way (`AskOnce` is false), each pack asks: then such a matrix reads as NaN.
+template <unsigned Lanes, bool AskOnce = true>
 class row_matrix {
  public:
   using floats = pack<float, Lanes>;
@@ -23,10 +26,13 @@ class row_matrix {
 
   bool exists() const { return address_ != 0; }
 
+  /// False if there is a matrix, but its type is none of `matrix_types`: then it must be neither read nor written.
+  bool is_usable() const { return address_ == 0 || is_among<matrix_types>(type_); }
+
   /// `count` elements, the other lanes 0; `Lanes` of them if `count` is no less.
   [[gnu::always_inline]] floats load(std::uint64_t row, std::uint32_t column, std::uint32_t count) const {
-    floats x = 0.0f;
-    with_matrix_format(type_, [&](auto format) __attribute__((always_inline)) {
+    floats x = __builtin_bit_cast(float, 0x7fc00000u);
+    with_type([&](auto format) __attribute__((always_inline)) {
       const typed_stream<decltype(format)> from{address_};
       at(row, column, count, [&](auto place) __attribute__((always_inline)) { x = from.template load<Lanes>(place); });
     });
@@ -34,13 +40,22 @@ class row_matrix {
   }
 
   [[gnu::always_inline]] void store(std::uint64_t row, std::uint32_t column, std::uint32_t count, floats x) const {
-    with_matrix_format(type_, [&](auto format) __attribute__((always_inline)) {
+    with_type([&](auto format) __attribute__((always_inline)) {
       const typed_stream<decltype(format)> to{address_};
       at(row, column, count, [&](auto place) __attribute__((always_inline)) { to.template store<Lanes>(place, x); });
     });
   }
 
  private:
+  template <typename Action>
+  [[gnu::always_inline]] void with_type(Action action) const {
+    if constexpr (AskOnce) {
+      with_checked_format_among<matrix_types>(type_, action);
+    } else {
+      with_format_among<matrix_types>(type_, action);
+    }
+  }
+
   template <typename Action>
   [[gnu::always_inline]] void at(std::uint64_t row, std::uint32_t column, std::uint32_t count, Action action) const {
     const std::uint64_t first = row * stride_ + column;
@@ -57,6 +72,12 @@ class row_matrix {
   element_type type_;
   bool aligned_;
 };
+
+/// All work-items get the same answer.
+template <typename... Matrices>
+[[gnu::always_inline]] inline bool are_usable(const Matrices&... matrices) {
+  return (matrices.is_usable() && ...);
+}
 
 /// Calls `action(row, column, count)` for each pack of a matrix that this work-item takes. A work-group has
 /// neighbouring rows, and its work-items neighbouring packs.

@@ -20,17 +20,14 @@
 
 namespace syclamp::kernels {
 
-/// Calls `action(format<type>{})` for a type in which matrices are stored.
+/// Calls `action(format<type>{})` for a type in which matrices are stored, and nothing for any other.
 template <typename Action>
 [[gnu::always_inline]] inline void with_matrix_format(element_type type, Action action) {
-  if (type == element_type::float16) {
-    action(format<element_type::float16>{});
-  } else if (type == element_type::bfloat16) {
-    action(format<element_type::bfloat16>{});
-  } else {
-    action(format<element_type::float32>{});
-  }
+  with_format_among<matrix_types>(type, action);
 }
+
+/// None of `matrix_types`.
+inline constexpr element_type no_type = static_cast<element_type>(~0u);
 
 /// A matrix of a batch in memory. Rows and columns are those after transposing.
 struct operand {
@@ -153,13 +150,16 @@ struct product {
                                                  const void* bias, element_type bias_type, activation then) {
     const std::uint32_t across = (n - 1) / TileColumns + 1, tiles = ((m - 1) / TileRows + 1) * across;
     const std::uint32_t matrix = item.group / tiles, tile = item.group % tiles;
+    // With a factor of another type, nothing is staged: so nothing must be written.
+    const bool is_known = is_among<matrix_types>(a_type) && is_among<matrix_types>(b_type) &&
+                          (bias == nullptr || is_among<matrix_types>(bias_type));
     const auto at = [&](const void* first, element_type type, std::uint64_t distance) {
       return reinterpret_cast<std::uintptr_t>(first) + matrix * distance * size_of(type);
     };
     return {{reinterpret_cast<const void*>(at(a, a_type, a_batch)), a_type, a_stride, a_transposed, m, k},
             {reinterpret_cast<const void*>(at(b, b_type, b_batch)), b_type, b_stride, b_transposed, k, n},
             {bias, bias_type, 0, false, bias != nullptr ? 1u : 0u, n},
-            {reinterpret_cast<void*>(at(c, c_type, c_batch)), c_type, c_stride, alpha, beta, then},
+            {reinterpret_cast<void*>(at(c, c_type, c_batch)), is_known ? c_type : no_type, c_stride, alpha, beta, then},
             tile / across * TileRows,
             tile % across * TileColumns};
   }

@@ -30,7 +30,7 @@ ALLOWED = {
     "src/support": {"std", "include", "src/support", "sycl_kernels/shared", "other"},
     "sycl_kernels": {"std", "sycl", "sycl_kernels", "sycl_kernels/shared", "record"},
     "sycl_kernels/shared": {"std", "sycl_kernels/shared", "record"},
-    "backends": {"std", "backends"},
+    "backends": {"std", "backends", "sycl_kernels/shared"},
     "apps": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn", "src/support", "apps", "apps/training",
              "bench", "other"},
     "apps/training": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn", "src/support", "apps/training",

@@ -41,6 +41,21 @@ class Program(unittest.TestCase):
             self.assertEqual((device["gemm_paths"][-1]["name"], device["gemm_paths"][-1]["usable"]), ("portable", True))
             self.assertLessEqual({"name", "driver", "profile", "fp64", "self_test", "gemm_paths"}, device.keys())
 
+    def test_the_numbers_of_a_profile(self):
+        report = json.loads(call("info", "--profile", "nvidia_gpu", "--json").stdout)
+        self.assertEqual(report["profile"], "nvidia_gpu")
+        self.assertEqual(list(report["classes"]), ["reduction", "streaming", "apply", "rows", "matrix", "blocks", "scalar"])
+        self.assertEqual(report["classes"]["matrix"]["tile_rows"], 64)
+        text = call("info", "--profile", "nvidia_gpu").stdout
+        self.assertRegex(text, r"(?m)^matrix\n(  .*\n)*  tile_rows +64$")
+        for command in (["info", "--profile", "--json"], ["info", "--json", "--profile"]):  # that of the device
+            own = json.loads(call(*command, env={"SYCLAMP_PROFILE": "amd_gpu"}).stdout)
+            self.assertEqual(own["profile"], "amd_gpu")
+        refused = call("info", "--profile", "abacus")
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertIn("nvidia_gpu", refused.stderr)
+        self.assertIn("nvidia_gpu", call("info", "--help").stdout)
+
     def test_a_profile_is_forced(self):
         report = json.loads(call("info", "--json", env={"SYCLAMP_PROFILE": "amd_gpu"}).stdout)
         self.assertEqual({device["profile"] for device in report["devices"]}, {"amd_gpu"})

@@ -6,7 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "scaler/scale_numbers.hpp"
-#include "sycl_kernels/shared/log2.hpp"
+#include "sycl_kernels/shared/maths.hpp"
 
 using namespace syclamp;
 

@@ -11,10 +11,16 @@
 using namespace syclamp;
 namespace jit = launch::jit;
 
+namespace {
+
+const profile& nvidia_gpu = *backends::find("nvidia_gpu");
+
+}  // namespace
+
 TEST_CASE("the embedded kernels are the files of this checkout") {
   CHECK_FALSE(jit::embedded_files().empty());
   for (const auto& file : jit::embedded_files()) {
-    const std::string folder = file.path.starts_with("syclamp/") ? "/include/" : "/sycl_kernels/";
+    const std::string folder = file.path.starts_with("syclamp/") ? "/include/" : "/";
     std::ifstream stream(SYCLAMP_SOURCE_DIR + folder + std::string(file.path));
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     CAPTURE(file.path);
@@ -34,9 +40,36 @@ TEST_CASE("parameter types are spelled so that a device compiler can read them")
 }
 
 TEST_CASE("a family has an entry for each of its operations and no others") {
-  const std::string text = jit::family_source("inspect", backends::nvidia_gpu);
+  const std::string text = jit::family_source("tensors/inspect", nvidia_gpu);
 
-  CHECK(text.find(jit::symbol(launch::inspect_chunks, backends::nvidia_gpu) + "(") != text.npos);
-  CHECK(text.find(jit::symbol(launch::inspect_total, backends::nvidia_gpu) + "(") != text.npos);
+  CHECK(text.find(jit::symbol(launch::inspect_chunks, nvidia_gpu) + "(") != text.npos);
+  CHECK(text.find(jit::symbol(launch::inspect_total, nvidia_gpu) + "(") != text.npos);
   CHECK(text.find("self_test") == text.npos);
+}
+
+TEST_CASE("a kernel's source names the numbers it is tuned by, and each of them is part of its symbol") {
+  const auto changed_numbers = [](const profile& base, const profile& changed, const launch::operation_base& op) {
+    const bool other_symbol = jit::symbol(op, base) != jit::symbol(op, changed);
+    const bool other_source = jit::family_source(op.family, base) != jit::family_source(op.family, changed);
+    CHECK(other_symbol == other_source);
+    return other_symbol;
+  };
+  const auto each = [&](const launch::operation_base& op, auto member) {
+    const std::string text = jit::family_source(op.family, nvidia_gpu);
+    for (std::size_t i = 0; i < numbers_of(nvidia_gpu.*member).size(); ++i) {
+      const tuning_number number = numbers_of(nvidia_gpu.*member)[i];
+      CAPTURE(op.name, number.name);
+      CHECK(text.find("." + std::string(number.name) + " = " + std::to_string(number.value)) != text.npos);
+      profile changed = nvidia_gpu;
+      reinterpret_cast<std::uint32_t*>(&(changed.*member))[i] *= 2;
+      CHECK(changed_numbers(nvidia_gpu, changed, op));
+    }
+  };
+  each(launch::inspect_chunks, &profile::reduction);
+  each(launch::clamp_list, &profile::streaming);
+  each(launch::adam_step, &profile::apply);
+  each(launch::sum_rows, &profile::rows);
+  each(launch::gemm_tiles, &profile::matrix);
+  each(launch::gemm_blocks_half, &profile::blocks);
+  each(launch::check_rates, &profile::scalar);
 }

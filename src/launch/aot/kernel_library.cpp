@@ -32,9 +32,12 @@ class linked_library final : public kernel_library {
   submitter find(const operation_base& op) const {
     const auto found = submitters_.find(&op);
     if (found == submitters_.end())
-      throw kernel_build_error(fmt::format("the operation {} is not among the kernels that were built; add it to {}",
-                                           op.name, "src/launch/aot/instances.cpp"),
-                               "");
+      throw kernel_build_error(
+          fmt::format(
+              "the operation {} was not built, because the compiler of this build ({}) has no joint_matrix; use "
+              "another way to multiply matrices",
+              op.name, compiler()),
+          "");
     return found->second;
   }
 

@@ -32,7 +32,7 @@ class compiled_library final : public kernel_library {
   sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
                             std::span<const argument> arguments) override {
     const sycl::kernel& kernel = find(op);
-    const std::size_t size = (tuning().*op.walk).group_size;
+    const std::size_t size = op.group_size(tuning());
     return queue.submit([&](sycl::handler& handler) {
       int position = 0;
       for (const argument& one : arguments) {

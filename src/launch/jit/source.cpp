@@ -28,17 +28,28 @@ using sycl::ext::oneapi::this_work_item::get_nd_item;
 // in blocks that are aligned as matrix units want them.
 constexpr std::string_view entry = R"(
 SYCLAMP_ENTRY({group_size}) {symbol}({parameters}) {{
-  using body = syclamp::kernels::{name}<{pack_bytes}, {most_lanes}, {group_size}>;
+  using body = syclamp::kernels::{name}<{tuning}>;
+  // An error here: the parameters of {name}::run are not those of its row in src/launch/operations.def.
+  using function = decltype(static_cast<void (*)(const syclamp::kernels::work_item&, body::shared&, {types})>(&body::run));
   syclamp::entries::work_group_static<syclamp::entries::memory_block[(sizeof(body::shared) + 31) / 32]> memory;
   body::run(syclamp::kernels::work_item(syclamp::entries::get_nd_item<1>()), reinterpret_cast<body::shared&>(memory), {arguments});
 }}
 )";
 
+/// The argument of the kernel's template, with the names of the numbers: a name in the wrong place does not compile.
+std::string tuning_argument(const operation_base& op, const profile& tuning) {
+  std::vector<std::string> members;
+  for (const tuning_number& number : op.tuning_numbers(tuning))
+    members.push_back(fmt::format(".{} = {}", number.name, number.value));
+  return fmt::format("{}{{{}}}", op.tuning_type(), fmt::join(members, ", "));
+}
+
 }  // namespace
 
 std::string symbol(const operation_base& op, const profile& tuning) {
-  const traversal& walk = tuning.*op.walk;
-  return fmt::format("syclamp_{}_{}_{}_{}", op.name, walk.pack_bytes, walk.most_lanes, walk.group_size);
+  std::string text = fmt::format("syclamp_{}", op.name);
+  for (const tuning_number& number : op.tuning_numbers(tuning)) text += fmt::format("_{}", number.value);
+  return text;
 }
 
 std::string family_source(std::string_view family, const profile& tuning) {
@@ -46,16 +57,17 @@ std::string family_source(std::string_view family, const profile& tuning) {
   text += fmt::format("#include \"{}sycl_kernels/{}.hpp\"\n", embedded_root, family);
   for (const operation_base* op : operations) {
     if (op->family != family) continue;
+    const std::vector<std::string> types = op->parameter_types();
     std::vector<std::string> parameters, arguments;
-    for (const std::string& type : op->parameter_types()) {
+    for (const std::string& type : types) {
       arguments.push_back(fmt::format("a{}", arguments.size()));
       parameters.push_back(type + " " + arguments.back());
     }
-    const traversal& walk = tuning.*op->walk;
-    text += fmt::format(fmt::runtime(entry), fmt::arg("symbol", symbol(*op, tuning)), fmt::arg("name", op->name),
-                        fmt::arg("pack_bytes", walk.pack_bytes), fmt::arg("most_lanes", walk.most_lanes),
-                        fmt::arg("group_size", walk.group_size), fmt::arg("parameters", fmt::join(parameters, ", ")),
-                        fmt::arg("arguments", fmt::join(arguments, ", ")));
+    text +=
+        fmt::format(fmt::runtime(entry), fmt::arg("symbol", symbol(*op, tuning)), fmt::arg("name", op->name),
+                    fmt::arg("tuning", tuning_argument(*op, tuning)), fmt::arg("group_size", op->group_size(tuning)),
+                    fmt::arg("types", fmt::join(types, ", ")), fmt::arg("parameters", fmt::join(parameters, ", ")),
+                    fmt::arg("arguments", fmt::join(arguments, ", ")));
   }
   return text;
 }

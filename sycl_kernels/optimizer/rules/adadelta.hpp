@@ -34,7 +34,7 @@ struct adadelta_rule {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct adadelta_step : apply_list<adadelta_rule, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct adadelta_step : apply_list<adadelta_rule, Tuning> {};
 
 }  // namespace syclamp::kernels

@@ -26,7 +26,7 @@ struct adagrad_rule {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct adagrad_step : apply_list<adagrad_rule, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct adagrad_step : apply_list<adagrad_rule, Tuning> {};
 
 }  // namespace syclamp::kernels

@@ -42,7 +42,7 @@ struct adam_rule {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct adam_step : apply_list<adam_rule<false>, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct adam_step : apply_list<adam_rule<false>, Tuning> {};
 
 }  // namespace syclamp::kernels

@@ -6,7 +6,7 @@
 
 namespace syclamp::kernels {
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct amsgrad_step : apply_list<adam_rule<true>, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct amsgrad_step : apply_list<adam_rule<true>, Tuning> {};
 
 }  // namespace syclamp::kernels

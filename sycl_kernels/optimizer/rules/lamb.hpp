@@ -67,13 +67,13 @@ struct lamb_rule {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct lamb_pieces : prepare_list<lamb_part, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct lamb_pieces : prepare_list<lamb_part, Tuning> {};
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct lamb_norms : finish_norms<lamb_rule, GroupSize> {};
+template <apply_tuning Tuning>
+struct lamb_norms : finish_norms<lamb_rule, Tuning> {};
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct lamb_step : apply_list<lamb_rule, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct lamb_step : apply_list<lamb_rule, Tuning> {};
 
 }  // namespace syclamp::kernels

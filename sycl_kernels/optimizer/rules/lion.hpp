@@ -27,7 +27,7 @@ struct lion_rule {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct lion_step : apply_list<lion_rule, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct lion_step : apply_list<lion_rule, Tuning> {};
 
 }  // namespace syclamp::kernels

@@ -47,13 +47,13 @@ struct novograd_rule {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct novograd_pieces : prepare_list<novograd_part, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct novograd_pieces : prepare_list<novograd_part, Tuning> {};
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct novograd_norms : finish_norms<novograd_rule, GroupSize> {};
+template <apply_tuning Tuning>
+struct novograd_norms : finish_norms<novograd_rule, Tuning> {};
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct novograd_step : apply_list<novograd_rule, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct novograd_step : apply_list<novograd_rule, Tuning> {};
 
 }  // namespace syclamp::kernels

@@ -43,16 +43,16 @@ struct rmsprop_rule {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct rmsprop_step : apply_list<rmsprop_rule<false, false>, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct rmsprop_step : apply_list<rmsprop_rule<false, false>, Tuning> {};
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct rmsprop_momentum_step : apply_list<rmsprop_rule<false, true>, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct rmsprop_momentum_step : apply_list<rmsprop_rule<false, true>, Tuning> {};
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct rmsprop_centered_step : apply_list<rmsprop_rule<true, false>, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct rmsprop_centered_step : apply_list<rmsprop_rule<true, false>, Tuning> {};
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct rmsprop_centered_momentum_step : apply_list<rmsprop_rule<true, true>, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct rmsprop_centered_momentum_step : apply_list<rmsprop_rule<true, true>, Tuning> {};
 
 }  // namespace syclamp::kernels

@@ -36,10 +36,10 @@ struct sgd_rule {
   }
 };
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct sgd_step : apply_list<sgd_rule<false>, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct sgd_step : apply_list<sgd_rule<false>, Tuning> {};
 
-template <unsigned PackBytes, unsigned MostLanes, unsigned GroupSize>
-struct momentum_step : apply_list<sgd_rule<true>, MostLanes, GroupSize> {};
+template <apply_tuning Tuning>
+struct momentum_step : apply_list<sgd_rule<true>, Tuning> {};
 
 }  // namespace syclamp::kernels

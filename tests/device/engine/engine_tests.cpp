@@ -21,8 +21,9 @@ using Catch::Matchers::MessageMatches;
 
 // A case for each profile: together they would take ten minutes.
 TEMPLATE_TEST_CASE_SIG("every kernel that the library can ask for compiles for profile", "",
-                       ((std::size_t Profile), Profile), 0, 1, 2, 3, 4) {
-  REQUIRE(profile_names().size() == 5);
+                       ((std::size_t Profile), Profile), 0, 1, 2, 3, 4, 5, 6, 7) {
+  REQUIRE(profile_names().size() <= 8);
+  if (Profile >= profile_names().size()) SKIP("there are fewer profiles");
   for (const engine& on : all_engines())
     if (on.profile_name() == profile_names()[Profile]) CHECK_NOTHROW(on.compile_all());
 }

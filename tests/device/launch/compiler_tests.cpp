@@ -28,7 +28,7 @@ TEST_CASE("a kernel that does not compile raises an error with the compiler's lo
   const engine on;
   try {
     launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
-                         "#include <format.hpp>\nint f() { return nonsense; }");
+                         "#include <sycl_kernels/base/format.hpp>\nint f() { return nonsense; }");
     FAIL("it compiled");
   } catch (const kernel_build_error& failed) {
     CHECK_THAT(failed.what(), ContainsSubstring("did not compile"));
@@ -43,7 +43,7 @@ TEST_CASE("without the machine's C++ headers a kernel does not compile, and the 
   options.push_back("--sysroot=" + empty.path().string());  // there the compiler looks for /usr/include
   try {
     launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
-                         launch::jit::family_source("self_test", backends::generic), options);
+                         launch::jit::family_source("engine/self_test", *backends::find("generic")), options);
     FAIL("it compiled");
   } catch (const kernel_build_error& failed) {
     CHECK_THAT(failed.log(), ContainsSubstring("file not found"));
@@ -75,7 +75,7 @@ std::vector<std::vector<std::byte>> spirv_of(const engine& on, const std::string
 std::set<std::string_view> common_families() {
   std::set<std::string_view> families;
   for (const launch::operation_base* op : launch::operations)
-    if (!op->family.starts_with("gemm_joint")) families.insert(op->family);
+    if (!op->family.starts_with("matrix/gemm_joint")) families.insert(op->family);
   return families;
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("law 3: no kernel asks for a device with FP64, or with 64-bit atomics"
   for (const std::string_view family : common_families()) {
     CAPTURE(family);
     std::set<std::uint32_t> asked;
-    for (const auto& image : spirv_of(on, launch::jit::family_source(family, backends::generic)))
+    for (const auto& image : spirv_of(on, launch::jit::family_source(family, *backends::find("generic"))))
       asked.merge(capabilities(image));
 
     CHECK(asked.contains(kernel));  // the modules were found
@@ -128,7 +128,7 @@ TEST_CASE("no kernel of an Intel GPU saturates vectors of integers, on which Int
   const engine on;
   for (const std::string_view family : common_families()) {
     CAPTURE(family);
-    CHECK(saturating_vectors(spirv_of(on, launch::jit::family_source(family, backends::intel_gpu))) ==
+    CHECK(saturating_vectors(spirv_of(on, launch::jit::family_source(family, *backends::find("intel_gpu")))) ==
           std::set<std::string>{});
   }
 }
@@ -230,19 +230,19 @@ TEST_CASE("each optimizer has as many moments on the host as its rule has in the
     std::size_t steps = 0;
     for (const launch::operation_base* op : launch::operations) {
       if (!op->family.starts_with("optimizer/rules/") || !op->name.ends_with("_step")) continue;
-      const auto& step = static_cast<const launch::apply_operation&>(*op);
+      const auto& step = static_cast<const launch::step_operation&>(*op);
       if (headers.insert(op->family).second)
         source += "#include \"" + std::string(launch::jit::embedded_root) + "sycl_kernels/" + std::string(op->family) +
                   ".hpp\"\n";
       checks += "static_assert(states_of((syclamp::kernels::" + std::string(op->name) +
-                "<16, 8, 1>*)nullptr) == " + std::to_string(step.states + too_many) + ");\n";
+                "<tuning>*)nullptr) == " + std::to_string(step.states + too_many) + ");\n";
       ++steps;
     }
     CHECK(steps != 0);
     source +=
-        "template <typename Rule, unsigned MostLanes, unsigned GroupSize>\n"
-        "constexpr unsigned states_of(syclamp::kernels::apply_list<Rule, MostLanes, GroupSize>*) { return "
-        "Rule::states; }\n";
+        "constexpr syclamp::apply_tuning tuning{.max_lanes = 8, .group_size = 1};\n"
+        "template <typename Rule, syclamp::apply_tuning Tuning>\n"
+        "constexpr unsigned states_of(syclamp::kernels::apply_list<Rule, Tuning>*) { return Rule::states; }\n";
     launch::jit::compile(on.queue().get_context(), on.queue().get_device(), source + checks);
   };
   CHECK_NOTHROW(compile(0));

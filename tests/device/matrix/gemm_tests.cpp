@@ -123,9 +123,9 @@ TEMPLATE_TEST_CASE("gemm is exact to rounding for every shape and transpose", ""
 TEST_CASE("gemm takes every combination of types, rows with gaps and any alignment") {
   const engine& on = any_engine();
   for (const auto& path : paths_to_test(on))
-    for (const element_type a : gradient_types)
-      for (const element_type b : gradient_types)
-        for (const element_type c : gradient_types)
+    for (const element_type a : matrix_types)
+      for (const element_type b : matrix_types)
+        for (const element_type c : matrix_types)
           for (const std::size_t gap : {0, 3, 8}) {
             CAPTURE(on.profile_name(), path, name_of(a), name_of(b), name_of(c), gap);
             const setting with{.a = a, .b = b, .c = c, .gap = gap, .offset = gap == 3 ? 1u : 0u, .beta = 0.5f};
@@ -138,7 +138,7 @@ TEST_CASE("gemm takes every combination of types, rows with gaps and any alignme
 TEST_CASE("gemm scales, adds to C, adds a bias and activates") {
   const engine& on = any_engine();
   for (const auto& path : paths_to_test(on))
-    for (const element_type type : gradient_types)
+    for (const element_type type : matrix_types)
       for (const activation then : activations)
         for (const auto bias :
              {std::optional<element_type>{}, std::optional{type}, std::optional{element_type::float32}})

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logarithm, power and root of FP32 numbers to a few units in the last place, the same bits on every device: nothing
-// but additions, multiplications and divisions, each rounded by itself.
-// Host code includes this file as well, so it knows nothing but the standard library.
+// Functions of FP32 numbers that host and device share, with the same bits on both: nothing but additions,
+// multiplications and divisions, each rounded by itself; right to a few units in the last place.
+// What only kernels use is in base/maths.hpp. Host code includes this file as well, so it knows nothing but the
+// standard library.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
 namespace syclamp::kernels {
+
+/// Neither Inf nor NaN. Tested on the bits, which no compiler option can remove.
+constexpr bool is_finite(float x) { return (std::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0x7f800000u; }
 
 /// log2 of a positive normal number: of its exponent and, by the series of the inverse hyperbolic tangent, of a
 /// significand between sqrt(1/2) and sqrt(2).

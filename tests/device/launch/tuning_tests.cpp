@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every number of a profile must have an effect: on the code of a kernel, or on how many work-groups are launched.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "backends/profiles.hpp"
+#include "launch/jit/compiler.hpp"
+#include "launch/jit/source.hpp"
+#include "launch/kernel_library.hpp"
+#include "launch/operations.hpp"
+#include "syclamp/syclamp.hpp"
+
+using namespace syclamp;
+using launch::operation_base;
+
+namespace {
+
+const profile& generic = *backends::find("generic");
+
+/// The code of a family. Symbols are replaced, because they contain all numbers.
+std::vector<std::vector<std::byte>> code_of(const engine& engine, std::string_view family, const profile& tuned) {
+  std::string source = launch::jit::family_source(family, tuned);
+  for (const operation_base* op : launch::operations) {
+    const std::string symbol = launch::jit::symbol(*op, tuned);
+    if (op->family != family) continue;
+    const auto at = source.find(symbol + "(");
+    source.replace(at, symbol.size(), op->name);
+  }
+  std::vector<std::vector<std::byte>> images;
+  for (const auto& image : launch::jit::compile(engine.queue().get_context(), engine.queue().get_device(), source))
+    images.push_back(image.ext_oneapi_get_backend_content());
+  return images;
+}
+
+/// Another value that kernels can use.
+std::uint32_t changed_value(std::string_view class_name, const tuning_number& number) {
+  const bool is_smallest = number.name == "pack_bytes" || number.name == "second_pass_lanes" ||
+                           ((class_name == "apply" || class_name == "reduction") && number.name == "max_lanes");
+  return is_smallest || number.name == "group_size" ? number.value * 2 : number.value / 2;
+}
+
+/// Changes the numbers of a class one by one, and compares what becomes of it. Families that use none of the numbers
+/// are not compiled: where exponents are counted, there is a number of its own.
+template <typename Operation>
+void check_numbers(const Operation& op, std::string_view class_name, auto member, std::string_view only = "") {
+  const engine engine;
+  const auto before = code_of(engine, op.family, generic);
+  const auto numbers = numbers_of(generic.*member);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    CAPTURE(class_name, numbers[i].name);
+    profile changed = generic;
+    reinterpret_cast<std::uint32_t*>(&(changed.*member))[i] = changed_value(class_name, numbers[i]);
+    if (numbers[i].name == "groups_per_unit") {
+      if constexpr (requires { op.tuning(generic).groups_per_unit; }) {
+        const auto groups = [&](const profile& tuned) {
+          return launch::make_kernel_library(engine.queue(), tuned)->groups_for(op, ~std::uint64_t{0});
+        };
+        CHECK(groups(changed) != groups(generic));
+      }
+    } else if ((only.empty() && numbers[i].name != "max_counted_lanes") || numbers[i].name == only) {
+      CHECK(code_of(engine, op.family, changed) != before);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("each number of a profile changes code, or how much is launched: reduction") {
+  check_numbers(launch::inspect_chunks, "reduction", &profile::reduction);
+}
+
+TEST_CASE("each number of a profile changes code, or how much is launched: streaming, apply, rows, scalar") {
+  check_numbers(launch::clamp_list, "streaming", &profile::streaming);
+  check_numbers(launch::count_exponents, "streaming", &profile::streaming, "max_counted_lanes");
+  check_numbers(launch::novograd_pieces, "apply", &profile::apply);
+  check_numbers(launch::sum_rows, "rows", &profile::rows);
+  check_numbers(launch::check_rates, "scalar", &profile::scalar);
+}
+
+TEST_CASE("each number of a profile changes code, or how much is launched: matrix, blocks") {
+  check_numbers(launch::gemm_tiles, "matrix", &profile::matrix);
+  check_numbers(launch::gemm_blocks_half, "blocks", &profile::blocks);
+}
