@@ -20,7 +20,8 @@ using pack = T __attribute__((ext_vector_type(Lanes)));
 /// A pack in memory that is aligned like one of its elements only. GPUs read it lane by lane, CPUs as fast as any.
 template <typename T, unsigned Lanes>
 struct unaligned_pack {
-  typedef T type __attribute__((ext_vector_type(Lanes), aligned(sizeof(T))));
+  // An alias would lose the alignment.
+  typedef T type __attribute__((ext_vector_type(Lanes), aligned(sizeof(T))));  // NOLINT(modernize-use-using)
 };
 
 /// The `index`-th pack of an array.
