@@ -60,9 +60,11 @@ constexpr void for_each_class(Profile& tuned, Action action) {
   action("scalar", tuned.scalar);
 }
 // A class that is missing above is missing here: 16 + 8 bytes are the name and the predicate.
-static_assert(sizeof(profile) == 24 + sizeof(reduction_tuning) + sizeof(streaming_tuning) + sizeof(apply_tuning) +
-                                     sizeof(rows_tuning) + sizeof(matrix_tuning) + sizeof(blocks_tuning) +
-                                     sizeof(scalar_tuning) + 4,
+// The sum is rounded up to the alignment of a pointer.
+static_assert(sizeof(profile) == (24 + sizeof(reduction_tuning) + sizeof(streaming_tuning) + sizeof(apply_tuning) +
+                                  sizeof(rows_tuning) + sizeof(matrix_tuning) + sizeof(blocks_tuning) +
+                                  sizeof(scalar_tuning) + alignof(profile) - 1) /
+                                     alignof(profile) * alignof(profile),
               "a class was added to `profile`: add it to for_each_class and to this sum");
 
 /// A number of a class, by name.

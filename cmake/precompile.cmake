@@ -2,7 +2,8 @@
 # Only for a plain g++ or clang++: a SYCL compiler parses a source once per device.
 # Off with a launcher such as ccache, which by default caches nothing that uses a precompiled header. To have both, configure
 # with -DSYCLAMP_PRECOMPILE=ON -DCMAKE_CXX_FLAGS=-fpch-preprocess and set CCACHE_SLOPPINESS=pch_defines,time_macros.
-if(SYCLAMP_KERNELS STREQUAL "jit" AND CMAKE_CXX_COMPILER_ID MATCHES "^(GNU|Clang)$" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(SYCLAMP_KERNELS STREQUAL "jit" AND CMAKE_CXX_COMPILER_ID MATCHES "^(GNU|Clang)$" AND NOT CMAKE_CXX_COMPILER_LAUNCHER
+    AND NOT CMAKE_POSITION_INDEPENDENT_CODE) # with it, libraries and programs could not share a precompiled header
   set(default ON)
 else()
   set(default OFF)

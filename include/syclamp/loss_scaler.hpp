@@ -43,7 +43,7 @@ struct scaler_options {
   consensus_hook consensus = {};
 };
 
-/// Scales losses, decides gradients, and moves the scale.
+/// Scales losses, decides whether gradients are applied, and moves the scale.
 ///
 /// A step is: `scale`, your backward pass, optionally `unscale`, `step`, `update`. None of them waits, allocates or
 /// reads anything back (a list of gradients that is seen for the first time allocates once; `prepare` does it before),
@@ -89,7 +89,7 @@ class loss_scaler {
   unscaled_gradients unscale(const tensor_list& gradients, const tensor_list& unscaled,
                              const float* max_norm = nullptr);
 
-  /// Decides gradients without writing any, for kernels of your own, which read the decision on the device.
+  /// Decides on gradients without writing any, for kernels of your own, which read the decision on the device.
   /// \return in device memory: one decision, or one for each scale; valid as long as the scaler and a handle of the
   ///         list, and until `update` in any case
   const step_decision* inspect(const tensor_list& gradients, const float* max_norm = nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The whole public interface of syclamp.
+/// The public interface of the core. Matrix products are in syclamp/matrix/matrix.hpp, layers in syclamp/nn/nn.hpp.
 #pragma once
 
 #include <syclamp/array_view.hpp>

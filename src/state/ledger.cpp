@@ -164,7 +164,7 @@ void read_cell(const Field& of, const cell& it, std::size_t line, step_record& r
   using value_type = typename Field::value_type;
   value_type& to = record.*of.member;
   if (it.kind == cell::absent) {
-    if (Field::kind == field_kind::essential) refuse_missing(line, of.name);
+    if (Field::kind == field_kind::essential && of.since == 1) refuse_missing(line, of.name);
     of.set_default(record);
   } else if constexpr (std::is_enum_v<value_type>) {
     const auto value = it.may_be_text() ? value_named<value_type>(it.value) : std::nullopt;
@@ -271,7 +271,8 @@ std::vector<column> columns_of(const std::vector<std::string>& names, std::size_
   }
   std::size_t place = 0;
   for_each_field<step_record>([&](const auto& one) {
-    if (known[place++] == nullptr && one.kind == field_kind::essential) refuse_missing(line, one.name);
+    if (known[place++] == nullptr && one.kind == field_kind::essential && one.since == 1)
+      refuse_missing(line, one.name);
   });
   return columns;
 }

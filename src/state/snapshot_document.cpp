@@ -115,8 +115,10 @@ scaler_snapshot decode_document(std::string_view bytes, document_reader read) {
   bool is_version_late = false;  // in a file whose keys were sorted
   const auto take = [&](const std::string& key, const json& so_far, json&& entry) {
     if (version == 0 && so_far.contains("version")) version = version_of(so_far);
-    is_version_late = version == 0;
-    if (is_version_late) return;
+    if (version == 0) {
+      is_version_late = true;
+      return;
+    }
     if (key == "ledger") {
       ledger.push_back(decode_entry(std::move(entry), fmt::format("ledger[{}]", ledger.size()), version));
     } else {
@@ -129,6 +131,8 @@ scaler_snapshot decode_document(std::string_view bytes, document_reader read) {
   scaler_snapshot snapshot = decode_head(head);
   if (is_version_late) {
     version = version_of(head);
+    scales.clear();
+    ledger.clear();
     read_all();
   }
   snapshot.scales = std::move(scales);

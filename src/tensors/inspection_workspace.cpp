@@ -71,7 +71,7 @@ void inspection_workspace::unscale_chunks(const tensor_list& unscaled, const flo
 sycl::event inspection_workspace::add_up(const float* scale) const {
   const auto& table = tensors_.prepared();
   return tensors_.on().kernels().submit(tensors_.on().queue(), launch::inspect_total, 1, statistics_.get(),
-                                        table.starts, table.tensors, scale, result_.get(), nullptr);
+                                        table.starts, table.tensors, scale, result_.get());
 }
 
 sycl::event inspection_workspace::inspect_details(const float* scale, std::uint32_t stride) const {
@@ -88,7 +88,7 @@ sycl::event inspection_workspace::inspect_details(const float* scale, std::uint3
   const auto groups = library.groups_for(launch::inspect_groups, details_->groups + std::uint64_t{1});
   return library.submit(queue, launch::inspect_groups, groups, details_->tensor_results.get(), table.tensors,
                         details_->members.get(), details_->group_starts.get(), details_->groups, scale, stride,
-                        details_->group_results.get(), result_.get(), nullptr);
+                        details_->group_results.get(), result_.get());
 }
 
 void inspection_workspace::count_exponents() const {

@@ -45,8 +45,8 @@ inline void store_pack(T* array, std::uint32_t index, pack<T, Lanes> value) {
 
 /// Lanes up to which a loop over the lanes of a pack is unrolled: on a GPU, where packs are short, a lane that is
 /// chosen at run time would send the pack through memory; on a CPU, where they are long, it does so for nothing worse
-/// than code that takes seconds less to compile. No number of a profile: it follows from the lanes, which a profile
-/// chooses, whether a pack is short.
+/// than code that takes seconds less to compile. Not a number of a profile: a profile chooses the lanes, and they
+/// decide whether a pack is short.
 inline constexpr unsigned unrolled_lanes = 8;
 
 /// The last pack of an array: `count` elements, the other lanes zero.

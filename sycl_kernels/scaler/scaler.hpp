@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scaler: decides a step, and moves the scale when it is over.
+// The scaler: decides on a step, and moves the scale when the step is over.
 //
-//   inspect_and_decide   one work-group        chunk_statistics[] → inspection, decision, current
-//   decide_gradients     one work-item         inspection[] → decision[], current[]     where the two cannot be one
-//   kernel report_jointly      one work-item         inspection[] → joint flags         of optimizers that step
-//   together skip_jointly      a work-item a scale   joint flags → decision[]            of those that were decided
-//   before fill_rank_flags        a work-item a scale   inspection[] → rank_flags[]               for a consensus over
-//   ranks update_scale        a work-item a scale   current[], state[] → state[], ledger resume_scaling      a
-//   work-item a scale   state[] → state[], no longer stopped guard_value         one work-item         a value far
-//   above its mean → user flags check_limits        one work-item         limits of clipping by hand → decision[]
+//   inspect_and_decide  one work-group           chunk_statistics[] → inspection, decision, open step
+//   decide_gradients    one work-item            inspection[] → decision[], open_step[], as a kernel of its own
+//   report_jointly      one work-item            inspection[] → joint flags of optimizers that step together
+//   skip_jointly        one work-item per scale  joint flags → decision[] of gradients that were decided on before
+//   fill_rank_flags     one work-item per scale  inspection[] → rank_flags[], for a consensus over ranks
+//   update_scale        one work-item per scale  open_step[], state[] → state[], ledger
+//   resume_scaling      one work-item per scale  state[] → state[], no longer stopped
+//   guard_value         one work-item            a value far above its mean → user flags
+//   check_limits        one work-item            limits of clipping by hand → decision[]
 //
 // The kernels of a queue run one after the other, so what one of them leaves the next one may change without atomics.
 #pragma once
@@ -69,7 +70,7 @@ inline float norm_of_all(const inspection* seen, const rank_flags* ranks, std::u
   return norm;
 }
 
-/// Adds what was seen to the current of the step's record.
+/// Adds what was seen to the open record of the step.
 inline void enter(step_record& record, const inspection& seen, std::uint32_t flags, std::uint32_t list) {
   if (record.first_bad_tensor == no_element && seen.first_bad_tensor != no_element) {
     record.first_bad_tensor = seen.first_bad_tensor;
@@ -232,7 +233,7 @@ struct inspect_and_decide {
                                          scaler_memory* memory, scale_state* states, open_step* open_steps,
                                          const float* max_norm, std::uint32_t how, std::uint32_t list,
                                          step_decision* decisions) {
-    total::run(item, local, statistics, starts, tensors, &states->scale, result, nullptr);
+    total::run(item, local, statistics, starts, tensors, &states->scale, result);
     if (item.id == 0) decide_list(result, nullptr, memory, states, open_steps, 1, max_norm, how, list, decisions);
   }
 };
@@ -253,7 +254,7 @@ template <scalar_tuning Tuning>
 struct report_jointly {
   struct shared {};
 
-  /// `given`: decisions of gradients that were decided before; null if they were not.
+  /// `given`: decisions of gradients that were decided on before; null if they were not.
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t scales,
                                          const float* max_norm, const step_decision* given, scaler_memory* memory) {
     if (item.id != 0) return;
@@ -268,8 +269,8 @@ struct report_jointly {
   }
 };
 
-/// For gradients that were decided before: what they go together with may refuse them after all, or their optimizer has
-/// thrown.
+/// For gradients that were decided on before: another list of the same joint step may still cause a skip, or their
+/// optimizer has thrown.
 template <scalar_tuning Tuning>
 struct skip_jointly {
   struct shared {};

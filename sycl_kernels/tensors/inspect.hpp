@@ -296,7 +296,7 @@ struct inspect_total {
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_statistics* statistics,
                                          const std::uint64_t* starts, std::uint32_t tensors, const float* scale,
-                                         inspection* result, std::uint32_t* sticky) {
+                                         inspection* result) {
     const std::uint32_t chunks = chunks_of(starts[tensors]);
     totals mine;
     for (std::uint32_t chunk = item.id < adders ? item.id : chunks; chunk < chunks; chunk += adders) {
@@ -315,7 +315,6 @@ struct inspect_total {
     inspection seen = finished(all, scale);
     seen.sum_of_magnitudes = __builtin_bit_cast(float, 0x7fc00000u);  // was not asked for: a NaN, not a number
     *result = seen;
-    if (sticky != nullptr) or_in_device(sticky, seen.flags);
   }
 };
 

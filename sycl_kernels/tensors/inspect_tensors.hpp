@@ -85,8 +85,7 @@ struct inspect_groups {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const inspection* of_tensors,
                                          std::uint32_t tensors, const std::uint32_t* members,
                                          const std::uint32_t* group_starts, std::uint32_t groups, const float* scale,
-                                         std::uint32_t stride, inspection* of_groups, inspection* of_all,
-                                         std::uint32_t* sticky) {
+                                         std::uint32_t stride, inspection* of_groups, inspection* of_all) {
     for (std::uint64_t group = item.group; group <= groups; group += item.groups) {
       const bool is_all = group == groups;
       const std::uint32_t begin = is_all ? 0 : group_starts[group], end = is_all ? tensors : group_starts[group + 1];
@@ -97,9 +96,7 @@ struct inspect_groups {
       if (item.id == 0) {
         // All groups together have a scale only if it is the same for all.
         const bool is_scaled = scale != nullptr && (!is_all || stride == 0);
-        const inspection seen = finished(all, is_scaled ? scale_of(scale, stride, group) : nullptr);
-        (is_all ? *of_all : of_groups[group]) = seen;
-        if (sticky != nullptr) or_in_device(sticky, seen.flags);
+        (is_all ? *of_all : of_groups[group]) = finished(all, is_scaled ? scale_of(scale, stride, group) : nullptr);
       }
     }
   }

@@ -237,6 +237,21 @@ TEST_CASE("keys may be in any order, the version last") {
   CHECK(same(syclamp::snapshot_from_json(sorted.dump()), odd_snapshot()));
 }
 
+TEST_CASE("the version may lie between the ledger and the scales") {
+  const ordered_json document = document_of(odd_snapshot());
+  const auto in_order = [&](const std::vector<std::string>& keys) {
+    ordered_json reordered = ordered_json::object();
+    for (const std::string& key : keys) reordered[key] = document[key];
+    REQUIRE(reordered.size() == document.size());
+    return reordered.dump();
+  };
+  REQUIRE(!document["ledger"].empty());
+  CHECK(
+      same(syclamp::snapshot_from_json(in_order({"ledger", "version", "format", "policy", "scales"})), odd_snapshot()));
+  CHECK(
+      same(syclamp::snapshot_from_json(in_order({"scales", "version", "format", "policy", "ledger"})), odd_snapshot()));
+}
+
 TEST_CASE("a newer version is refused as such, whatever else it holds") {
   ordered_json document = document_of(small_snapshot());
   const std::uint32_t newest = syclamp::newest_version;

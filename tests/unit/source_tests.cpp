@@ -32,7 +32,7 @@ TEST_CASE("the embedded kernels are the files of this checkout") {
 TEST_CASE("parameter types are spelled so that a device compiler can read them") {
   const auto types = launch::inspect_total.parameter_types();
 
-  REQUIRE(types.size() == 6);
+  REQUIRE(types.size() == 5);
   CHECK(types[0] == "const syclamp::kernels::chunk_statistics*");
   CHECK(types[2] == "unsigned int");
   CHECK(types[3] == "const float*");

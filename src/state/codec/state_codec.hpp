@@ -141,7 +141,7 @@ void decode(const json& from, Value& to, const std::string& path, std::uint32_t 
 /// Anything, as a CBOR byte string: a text must be UTF-8 there.
 inline json encode_bytes(std::string_view bytes) { return json::binary({bytes.begin(), bytes.end()}); }
 
-/// A view of what is in `from`. Version 1 wrote texts instead, though the bytes may be no UTF-8.
+/// A view of what is in `from`. Version 1 wrote them as CBOR texts, even if they were not UTF-8.
 inline std::string_view bytes_of(const json& from, const std::string& path, std::uint32_t version) {
   if (version == 1 && from.is_string()) return from.get_ref<const std::string&>();
   if (!from.is_binary()) refuse(path, from, "a string of bytes");

@@ -205,7 +205,10 @@ constexpr bool are_alike(const First& first, const Second& second) {
   bool have_one_member = false;
   if constexpr (std::is_same_v<decltype(first.member), decltype(second.member)>)
     have_one_member = first.member == second.member;
-  return have_one_member || std::string_view(first.name) == second.name;
+  // Ledgers have no version, so a former name must not mean another field either.
+  const std::string_view name = first.name, former = first.name_in(1);
+  return have_one_member || name == second.name || name == second.name_in(1) || former == second.name ||
+         former == second.name_in(1);
 }
 
 /// Whether no member and no name is in a table twice: each row is like itself, and like no other.

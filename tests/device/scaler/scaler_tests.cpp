@@ -627,7 +627,7 @@ TEST_CASE("micro-batches of groups: a group without tensors keeps nothing from b
   CHECK_THROWS_AS(scaler.scale(beyond), invalid_argument);
 }
 
-TEST_CASE("several scales of several ranks: every rank votes for all of them") {
+TEST_CASE("several scales of several ranks: every rank reports flags for all of them") {
   const engine& on = any_engine();
   CAPTURE(on.profile_name());
   std::vector<std::size_t> counts;

@@ -218,8 +218,7 @@ TEST_CASE("chunks add up exactly, in sums, counts and places beyond 2^32") {
   const device_buffer<std::uint64_t> starts(on.queue(), {0, 1000 * chunk, chunks * chunk});
   const device_buffer<inspection> result(on.queue(), std::vector<inspection>(1));
 
-  on.kernels().submit(on.queue(), launch::inspect_total, 1, memory.data(), starts.data(), 2, nullptr, result.data(),
-                      nullptr);
+  on.kernels().submit(on.queue(), launch::inspect_total, 1, memory.data(), starts.data(), 2, nullptr, result.data());
   on.wait();
   const inspection seen = result.read()[0];
 
