@@ -30,7 +30,7 @@ using kernels::decide_scale;
 using kernels::decide_together;
 using kernels::decide_unscaled;
 
-const scaler_options& checked(const scaler_options& options, const scaling_policy& policy) {
+void check_options(const scaler_options& options, const scaling_policy& policy) {
   constexpr std::uint32_t most = 1u << 20;
   if (options.scales < 1 || options.scales > most)
     throw invalid_argument(fmt::format("scaler_options: scales is {}; it must be 1 to {}", options.scales, most));
@@ -41,18 +41,17 @@ const scaler_options& checked(const scaler_options& options, const scaling_polic
     throw invalid_argument(
         "scaler_options: a consensus adds up, so ranks do not agree on the largest gradient, by which this policy "
         "grows; use growth_kind::interval");
-  return options;
 }
 
 }  // namespace
 
 struct loss_scaler::impl {
-  impl(const engine& owner, const scaling_policy& initial, const scaler_options& options)
+  impl(syclamp::engine owner, const scaling_policy& initial, const scaler_options& options)
       : policy((validate(initial), initial)),
-        kernels(owner, checked(options, initial)),
-        ledger(owner, options.ledger, options.scales),
+        kernels(std::move(owner), (check_options(options, initial), options)),
+        ledger(engine(), options.ledger, options.scales),
         protocol(kernels, ledger),
-        rule_upload(owner.queue(), 1) {
+        rule_upload(engine().queue(), 1) {
     kernels.prepare();
     kernels.restart(scaler_snapshot::fresh(policy, options.scales));
   }
@@ -304,7 +303,7 @@ void loss_scaler::set_policy(const scaling_policy& policy) {
   sycl::queue& queue = impl_->engine().queue();
   need_no_settings_recorded(queue);
   validate(policy);
-  checked(impl_->options(), policy);
+  check_options(impl_->options(), policy);
   if ((policy.mode == scaling_mode::disabled) == impl_->is_enabled())
     throw invalid_argument("set_policy: scaling cannot be switched on or off on the way; make another scaler");
   impl_->policy = policy;
@@ -325,7 +324,7 @@ scaler_snapshot loss_scaler::state() const {
 void loss_scaler::load(const scaler_snapshot& snapshot) {
   need_no_settings_recorded(impl_->engine().queue());
   check(snapshot);
-  checked(impl_->options(), snapshot.policy);
+  check_options(impl_->options(), snapshot.policy);
   if (snapshot.scales.size() != impl_->options().scales)
     throw invalid_argument(fmt::format("load: the snapshot has {} scales, but the scaler {}; make it with as many",
                                        snapshot.scales.size(), impl_->options().scales));

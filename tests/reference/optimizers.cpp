@@ -221,7 +221,8 @@ double cosine_factor(std::uint64_t applied, std::uint64_t warm_up, std::uint64_t
 
 double decay_factor(std::uint64_t applied, std::uint64_t warm_up, std::uint64_t steps, double gamma) {
   if (applied < warm_up) return warmed_up(applied, warm_up);
-  return std::pow(gamma, static_cast<double>((applied - warm_up) / steps));
+  const std::uint64_t decays = (applied - warm_up) / steps;
+  return std::pow(gamma, static_cast<double>(decays));
 }
 
 }  // namespace reference

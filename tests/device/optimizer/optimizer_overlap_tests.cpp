@@ -173,7 +173,7 @@ TEST_CASE("the shadow of FP32 gradients follows their new addresses", "[optimize
                             {{.gradient = in.fp16(0), .model = in.fp16(1), .name = "a"},
                              {.gradient = in.fp32(2), .model = in.fp32(3), .name = "b"}},
                             sgd{.lr = 1}, {.unscaled_shadow = true});
-  on.queue().fill(static_cast<std::uint16_t*>(static_cast<void*>(in.at(0))), std::uint16_t{0x3c00}, count);
+  on.queue().fill(reinterpret_cast<std::uint16_t*>(in.at(0)), std::uint16_t{0x3c00}, count);
   on.queue().fill(in.at(3), 0.0f, count);
   on.queue().fill(in.at(6), 8.0f, count).wait();
   tensor_list gradients = optimizer.gradients();

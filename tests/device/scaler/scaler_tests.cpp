@@ -71,7 +71,7 @@ TEST_CASE("what a step sees of many chunks is what the oracle sees, whichever of
   const device_scalar max_norm(on, limit);
   // A square enters at most 64 + 64 + 31 + 1 + 10 + 4 roundings (inspect_tests.cpp), which the root halves. The root,
   // the scale and, for the coefficient, 1e-6 and the quotient follow.
-  constexpr double tolerance = ((64 + 64 + 31 + 1 + 10 + 4) / 2 + 4) * 0x1p-24;
+  constexpr double tolerance = ((64 + 64 + 31 + 1 + 10 + 4) / 2.0 + 4) * 0x1p-24;
   const auto is_close = [&](float got, double truth) {
     return std::abs(static_cast<double>(got) - truth) <= tolerance * truth;
   };

@@ -22,7 +22,7 @@ namespace {
 
 /// A sum enters at most 64 + 64 + 31 + 10 + 6 roundings (inspect_tests.cpp), 4 more when units are changed; a root
 /// halves them, and a root, a quotient and two factors follow. Unscaling in place rounds each element twice.
-constexpr double norm_tolerance = ((64 + 64 + 31 + 10 + 6 + 4) / 2 + 4 + 2) * 0x1p-24;
+constexpr double norm_tolerance = ((64 + 64 + 31 + 10 + 6 + 4) / 2.0 + 4 + 2) * 0x1p-24;
 
 void check_close(double got, double truth, double tolerance = norm_tolerance) {
   CAPTURE(got, truth);
