@@ -16,9 +16,9 @@ namespace {
 using syclamp::program::print_error;
 
 /// What --help and --version ask for.
-int show_answer(const CLI::App& program, const CLI::ParseError& asked) {
+int show_answer(const CLI::App& program, const CLI::ParseError& request) {
   std::ostringstream text;
-  program.exit(asked, text, text);
+  program.exit(request, text, text);
   fmt::print("{}", text.str());
   return 0;
 }
@@ -28,13 +28,13 @@ int run(CLI::App& program, int argc, char** argv) {
   try {
     program.parse(argc, argv);
     return 0;
-  } catch (const CLI::ParseError& asked) {
-    if (asked.get_exit_code() == 0) return show_answer(program, asked);
-    print_error(std::string(asked.what()) + " (see syclamp --help)");
+  } catch (const CLI::ParseError& request) {
+    if (request.get_exit_code() == 0) return show_answer(program, request);
+    print_error(std::string(request.what()) + " (see syclamp --help)");
     return 2;
-  } catch (const syclamp::program::interrupted& by) {
-    print_error(by.signal == SIGTERM ? "terminated" : "interrupted");
-    return 128 + by.signal;
+  } catch (const syclamp::program::interrupted& signal) {
+    print_error(signal.signal == SIGTERM ? "terminated" : "interrupted");
+    return 128 + signal.signal;
   } catch (const std::exception& failed) {
     print_error(failed.what());
     return 1;
@@ -46,7 +46,7 @@ int run(CLI::App& program, int argc, char** argv) {
 int main(int argc, char** argv) {
   syclamp::program::reserve_standard_streams();
   CLI::App program("Mixed-precision loss scaling for every device that SYCL reaches.", "syclamp");
-  program.set_version_flag("--version", syclamp::version());
+  program.set_version_flag("--version", syclamp::library_version());
   program.require_subcommand(1);
   program.footer(
       "`syclamp COMMAND --help` explains a command.\n"

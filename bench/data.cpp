@@ -27,22 +27,23 @@ float fill(void* data, std::uint64_t count, element_type type) {
   return value_of(largest);
 }
 
-std::vector<tensor> cut(const unsigned char* data, element_type type, const settings& with) {
+std::vector<tensor> cut(const unsigned char* data, element_type type, const settings& options) {
   std::vector<tensor> tensors;
-  for (std::uint64_t i = 0; i < with.tensors; ++i) {
-    const std::uint64_t begin = with.elements * i / with.tensors, end = with.elements * (i + 1) / with.tensors;
-    tensors.push_back({{data + begin * size_of(type), end - begin, type}});
+  for (std::uint64_t i = 0; i < options.tensors; ++i) {
+    const std::uint64_t begin = options.elements * i / options.tensors,
+                        end = options.elements * (i + 1) / options.tensors;
+    tensors.push_back({{data + begin * bytes_per_element(type), end - begin, type}});
   }
   return tensors;
 }
 
-void fill_in(result& row, const std::string& op, element_type type, const settings& with, double bytes_per_element,
+void fill_in(result& row, const std::string& op, element_type type, const settings& options, double bytes_per_element,
              const comparison& times) {
-  const double gigabytes = 1e-9 * bytes_per_element * static_cast<double>(with.elements);
+  const double gigabytes = 1e-9 * bytes_per_element * static_cast<double>(options.elements);
   row.op = op;
-  row.grad_type = name_of(type);
-  row.elements = with.elements;
-  row.tensors = with.tensors;
+  row.grad_type = to_string(type);
+  row.elements = options.elements;
+  row.tensors = options.tensors;
   row.bytes_per_element = bytes_per_element;
   row.seconds_median = times.ours.median;
   row.seconds_min = times.ours.min;

@@ -14,9 +14,9 @@ namespace syclamp::bench {
 
 /// Host-visible memory, so that the native loop reads the very same bytes.
 struct buffer {
-  buffer(const engine& on, std::size_t bytes)
-      : context(on.queue().get_context()),
-        data(static_cast<unsigned char*>(sycl::aligned_alloc_shared(64, (bytes + 63) / 64 * 64, on.queue()))) {
+  buffer(const engine& engine, std::size_t bytes)
+      : context(engine.queue().get_context()),
+        data(static_cast<unsigned char*>(sycl::aligned_alloc_shared(64, (bytes + 63) / 64 * 64, engine.queue()))) {
     if (data == nullptr)
       throw out_of_memory_error("no memory for " + std::to_string(bytes) + " bytes: use --log2-size");
   }
@@ -32,10 +32,10 @@ struct buffer {
 float fill(void* data, std::uint64_t count, element_type type);
 
 /// The elements as `with.tensors` tensors of as equal sizes as can be, one after the other in memory.
-std::vector<tensor> cut(const unsigned char* data, element_type type, const settings& with);
+std::vector<tensor> cut(const unsigned char* data, element_type type, const settings& options);
 
 /// Completes a row from its times.
-void fill_in(result& row, const std::string& op, element_type type, const settings& with, double bytes_per_element,
+void fill_in(result& row, const std::string& op, element_type type, const settings& options, double bytes_per_element,
              const comparison& times);
 
 }  // namespace syclamp::bench

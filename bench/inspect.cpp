@@ -17,10 +17,10 @@ namespace {
 /// True if each tensor of `cut` is described by its own inspection.
 bool is_true_of_each(const std::vector<inspection>& tensors, const std::vector<double>& values, element_type type) {
   auto begin = values.begin();
-  for (const inspection& seen : tensors) {
-    if (std::distance(begin, values.end()) < static_cast<std::ptrdiff_t>(seen.elements)) return false;
-    const auto end = begin + static_cast<std::ptrdiff_t>(seen.elements);
-    if (!is_true_of(seen, {begin, end}, type)) return false;
+  for (const inspection& result : tensors) {
+    if (std::distance(begin, values.end()) < static_cast<std::ptrdiff_t>(result.elements)) return false;
+    const auto end = begin + static_cast<std::ptrdiff_t>(result.elements);
+    if (!is_true_of(result, {begin, end}, type)) return false;
     begin = end;
   }
   return begin == values.end();
@@ -28,60 +28,62 @@ bool is_true_of_each(const std::vector<inspection>& tensors, const std::vector<d
 
 /// `submit(look)` submits the operation.
 template <typename Submit>
-result measure(const char* name, const engine& on, element_type type, const settings& with, detail level,
-               Submit submit) {
-  const std::size_t bytes = with.elements * size_of(type);
-  const buffer gradients(on, bytes);
-  fill(gradients.data, with.elements, type);
-  const inspector look(tensor_list(on, cut(gradients.data, type, with)), level);
+result measure(const char* name, const engine& engine, element_type type, const settings& options,
+               inspection_level level, Submit submit) {
+  const std::size_t bytes = options.elements * bytes_per_element(type);
+  const buffer gradients(engine, bytes);
+  fill(gradients.data, options.elements, type);
+  const inspector inspector(tensor_list(engine, cut(gradients.data, type, options)), level);
 
-  const std::uint64_t before = on.kernels_submitted();
-  submit(look);
+  const std::uint64_t before = engine.statistics().kernels_submitted;
+  submit(inspector);
   result row;
-  row.kernels = on.kernels_submitted() - before;
-  const inspection seen = look.result();
-  const auto values = decoded(gradients.data, with.elements, type);
-  row.verified = is_true_of(seen, values, type);
-  if (level != detail::list) row.verified &= is_true_of_each(look.tensors(), values, type);
-  row.checksum = checksum(&seen, sizeof seen);
+  row.kernels = engine.statistics().kernels_submitted - before;
+  const inspection result = inspector.result();
+  const auto values = decoded(gradients.data, options.elements, type);
+  row.verified = is_true_of(result, values, type);
+  if (level != inspection_level::list) row.verified &= is_true_of_each(inspector.tensors(), values, type);
+  row.checksum = checksum(&result, sizeof result);
 
   std::uint64_t unused = 0;
   const auto times = alternate(
-      with.repetitions,
+      options.repetitions,
       [&] {
-        submit(look);
-        on.wait();
+        submit(inspector);
+        engine.wait();
       },
       [&] { unused |= native::read(gradients.data, bytes); });
   row.verified &= unused != 0;
-  fill_in(row, name, type, with, size_of(type), times);
+  fill_in(row, name, type, options, bytes_per_element(type), times);
   return row;
 }
 
 }  // namespace
 
-result measure_inspect(const engine& on, element_type type, const settings& with) {
-  return measure("inspect", on, type, with, detail::list, [](const inspector& look) { look(); });
+result measure_inspect(const engine& engine, element_type type, const settings& options) {
+  return measure("inspect", engine, type, options, inspection_level::list,
+                 [](const inspector& inspector) { inspector.run(); });
 }
 
-result measure_details(const engine& on, element_type type, const settings& with) {
-  return measure("inspect_tensors", on, type, with, detail::tensors, [](const inspector& look) { look(); });
+result measure_details(const engine& engine, element_type type, const settings& options) {
+  return measure("inspect_tensors", engine, type, options, inspection_level::tensors,
+                 [](const inspector& inspector) { inspector.run(); });
 }
 
-result measure_norm(const engine& on, element_type type, const settings& with) {
-  const buffer scalar(on, 2 * sizeof(float)), results(on, sizeof(clip_result));
+result measure_norm(const engine& engine, element_type type, const settings& options) {
+  const buffer scalar(engine, 2 * sizeof(float)), results(engine, sizeof(clip_result));
   auto* scale = reinterpret_cast<float*>(scalar.data);
   auto* max_norm = scale + 1;
   *scale = 1024.0f;
   *max_norm = 1.0f;
   auto* clipped = reinterpret_cast<clip_result*>(results.data);
-  result row = measure("norm", on, type, with, detail::list, [&](const inspector& look) {
-    look(scale);
-    clip_coefficient(on, look.device_result(), max_norm, clipped);
+  result row = measure("norm", engine, type, options, inspection_level::list, [&](const inspector& inspector) {
+    inspector.run(scale);
+    clip_coefficient(engine, inspector.device_result(), max_norm, clipped);
   });
-  const buffer gradients(on, with.elements * size_of(type));
-  fill(gradients.data, with.elements, type);
-  const double norm = norm_of(decoded(gradients.data, with.elements, type)) / *scale;
+  const buffer gradients(engine, options.elements * bytes_per_element(type));
+  fill(gradients.data, options.elements, type);
+  const double norm = norm_of(decoded(gradients.data, options.elements, type)) / *scale;
   row.verified &= std::abs(clipped->norm - norm) <= 1e-6 * norm &&
                   std::abs(clipped->coefficient - std::min(1.0, 1.0 / (norm + 1e-6))) <= 1e-6;
   return row;

@@ -152,14 +152,14 @@ bool has_vectors() { return false; }
 template <typename Gradient, unsigned Moments, bool Copy>
 void step_blocks(const void* gradient, float* const* streams, void* copy, std::size_t count) {
   constexpr std::size_t step = 65536;
-  const auto one = has_vectors() ? step_by_hand<Gradient, Moments, Copy> : step_block<Gradient, Moments, Copy>;
+  const auto entry = has_vectors() ? step_by_hand<Gradient, Moments, Copy> : step_block<Gradient, Moments, Copy>;
   const auto blocks = static_cast<std::ptrdiff_t>((count + step - 1) / step);
 #pragma omp parallel for schedule(static)
   for (std::ptrdiff_t i = 0; i < blocks; ++i) {
     const std::size_t begin = static_cast<std::size_t>(i) * step;
     const auto at = [&](unsigned stream) { return stream <= Moments ? streams[stream] + begin : nullptr; };
-    one(static_cast<const Gradient*>(gradient) + begin, at(0), at(1), at(2),
-        Copy ? static_cast<std::uint16_t*>(copy) + begin : nullptr, count - begin < step ? count - begin : step);
+    entry(static_cast<const Gradient*>(gradient) + begin, at(0), at(1), at(2),
+          Copy ? static_cast<std::uint16_t*>(copy) + begin : nullptr, count - begin < step ? count - begin : step);
   }
 }
 

@@ -4,16 +4,16 @@
 
 namespace syclamp::bench {
 
-result measure_inspect(const engine& on, element_type type, const settings& with);
-result measure_norm(const engine& on, element_type type, const settings& with);
-result measure_details(const engine& on, element_type type, const settings& with);
-result measure_unscale(const engine& on, element_type type, const settings& with);
-result measure_scale(const engine& on, element_type type, const settings& with);
-result measure_cast(const engine& on, element_type type, const settings& with);
-result measure_accumulate(const engine& on, element_type type, const settings& with);
-result measure_inspect_unscale(const engine& on, element_type type, const settings& with);
-result measure_clip(const engine& on, element_type type, const settings& with);
-result measure_clear(const engine& on, element_type type, const settings& with);
+result measure_inspect(const engine& engine, element_type type, const settings& options);
+result measure_norm(const engine& engine, element_type type, const settings& options);
+result measure_details(const engine& engine, element_type type, const settings& options);
+result measure_unscale(const engine& engine, element_type type, const settings& options);
+result measure_scale(const engine& engine, element_type type, const settings& options);
+result measure_cast(const engine& engine, element_type type, const settings& options);
+result measure_accumulate(const engine& engine, element_type type, const settings& options);
+result measure_inspect_unscale(const engine& engine, element_type type, const settings& options);
+result measure_clip(const engine& engine, element_type type, const settings& options);
+result measure_clear(const engine& engine, element_type type, const settings& options);
 
 const std::vector<std::pair<std::string, operation>>& operations() {
   static const std::vector<std::pair<std::string, operation>> all = [] {
@@ -29,7 +29,7 @@ const std::vector<std::pair<std::string, operation>>& operations() {
         {"clip", measure_clip},
         {"clear", measure_clear},
     };
-    for (auto& one : optimizer_operations()) list.push_back(std::move(one));
+    for (auto& entry : optimizer_operations()) list.push_back(std::move(entry));
     return list;
   }();
   return all;

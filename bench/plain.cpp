@@ -73,7 +73,7 @@ double norm_of(const std::vector<double>& gradients) {
   return std::sqrt(squares);
 }
 
-bool is_true_of(const inspection& seen, const std::vector<double>& gradients, element_type type) {
+bool is_true_of(const inspection& result, const std::vector<double>& gradients, element_type type) {
   std::uint64_t zeros = 0, subnormals = 0;
   double amax = 0;
   for (const double gradient : gradients) {
@@ -82,9 +82,10 @@ bool is_true_of(const inspection& seen, const std::vector<double>& gradients, el
     subnormals += gradient != 0 && std::abs(gradient) < smallest_normal(type) ? 1 : 0;
   }
   const double norm = norm_of(gradients);
-  return seen.elements == gradients.size() && seen.infs == 0 && seen.nans == 0 && seen.zeros == zeros &&
-         seen.subnormals == subnormals && seen.amax == amax && seen.all_finite() &&
-         std::abs(syclamp::norm(seen) - norm) <= 1e-6 * norm;  // sums of FP32 in blocks: a few roundings of 6e-8
+  return result.elements == gradients.size() && result.inf_count == 0 && result.nan_count == 0 &&
+         result.zero_count == zeros && result.subnormal_count == subnormals && result.amax == amax &&
+         result.all_finite() &&
+         std::abs(result.norm() - norm) <= 1e-6 * norm;  // sums of FP32 in blocks: a few roundings of 6e-8
 }
 
 bool holds_product(const void* out, element_type type, const std::vector<double>& gradients, double factor) {

@@ -13,7 +13,7 @@ namespace syclamp::bench {
 std::vector<double> decoded(const void* data, std::uint64_t count, element_type type);
 
 /// True if `seen` says of `gradients`, which are stored as `type`, what is true.
-bool is_true_of(const inspection& seen, const std::vector<double>& gradients, element_type type);
+bool is_true_of(const inspection& result, const std::vector<double>& gradients, element_type type);
 
 /// True if each element of `out` is `factor` times its gradient, rounded once to nearest even.
 bool holds_product(const void* out, element_type type, const std::vector<double>& gradients, double factor);

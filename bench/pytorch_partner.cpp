@@ -18,22 +18,22 @@ namespace {
 
 using namespace syclamp;
 
-void run(const bench::settings& with, const char* gradients_file) {
-  const engine on;
-  const std::size_t bytes = with.elements * sizeof(std::uint16_t);
-  const bench::buffer gradient(on, bytes), model(on, bytes), scalar(on, sizeof(float));
+void run(const bench::settings& options, const char* gradients_file) {
+  const syclamp::engine engine;
+  const std::size_t bytes = options.elements * sizeof(std::uint16_t);
+  const bench::buffer gradient(engine, bytes), model(engine, bytes), scalar(engine, sizeof(float));
   std::ifstream file(gradients_file, std::ios::binary);
   if (!file.read(reinterpret_cast<char*>(gradient.data), static_cast<std::streamsize>(bytes)))
     throw invalid_argument(std::string("pytorch_partner: cannot read the gradients from ") + gradients_file);
   auto* weights = reinterpret_cast<std::uint16_t*>(model.data);
-  for (std::uint64_t i = 0; i < with.elements; ++i) weights[i] = 0x3c00;
+  for (std::uint64_t i = 0; i < options.elements; ++i) weights[i] = 0x3c00;
   std::vector<parameter> parameters;
-  const auto from = bench::cut(gradient.data, element_type::float16, with);
-  const auto to = bench::cut(model.data, element_type::float16, with);
+  const auto from = bench::cut(gradient.data, element_type::float16, options);
+  const auto to = bench::cut(model.data, element_type::float16, options);
   for (std::size_t i = 0; i < from.size(); ++i)
     parameters.push_back({.gradient = from[i].elements, .model = to[i].elements});
-  fused_optimizer optimizer(on, parameters, adamw{});
-  loss_scaler scaler(on, {.init = 1024});
+  fused_optimizer optimizer(engine, parameters, adamw{});
+  loss_scaler scaler(engine, {.init_scale = 1024});
   scaler.prepare(optimizer.gradients());
   auto* max_norm = reinterpret_cast<float*>(scalar.data);
   *max_norm = 1.0f;
@@ -42,10 +42,10 @@ void run(const bench::settings& with, const char* gradients_file) {
   for (std::string word; std::cin >> word;) {
     if (word == "step") {
       const auto start = std::chrono::steady_clock::now();
-      scaler.scaled_by_caller();
+      scaler.begin_step();
       scaler.step(optimizer, max_norm);
       scaler.update();
-      on.wait();
+      engine.wait();
       std::cout << std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() << '\n'
                 << std::flush;
     } else if (std::string path; word == "weights" && std::cin >> path) {

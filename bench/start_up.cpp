@@ -24,12 +24,12 @@ namespace fs = std::filesystem;
 /// Seconds that `program arguments…` takes with kernels cached in `cache`, its output thrown away.
 double seconds_of(const std::string& program, std::vector<std::string> arguments, const fs::path& cache) {
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
-  for (auto& one : arguments) argv.push_back(one.data());
+  for (auto& entry : arguments) argv.push_back(entry.data());
   argv.push_back(nullptr);
   std::string cache_here = "SYCLAMP_CACHE_DIR=" + cache.string();
   std::vector<char*> variables;
-  for (char** one = environ; *one != nullptr; ++one)
-    if (!std::string_view(*one).starts_with("SYCLAMP_CACHE")) variables.push_back(*one);
+  for (char** character = environ; *character != nullptr; ++character)
+    if (!std::string_view(*character).starts_with("SYCLAMP_CACHE")) variables.push_back(*character);
   variables.push_back(cache_here.data());
   variables.push_back(nullptr);
   posix_spawn_file_actions_t silence;
@@ -82,13 +82,13 @@ start_up_times measure_start_up(const std::string& program) {
 }
 
 void first_operation() {
-  const engine on;
+  const syclamp::engine engine;
   const std::vector<float> numbers(1024, 1.0f);
-  float* data = sycl::malloc_device<float>(numbers.size(), on.queue());
-  on.queue().memcpy(data, numbers.data(), numbers.size() * sizeof(float));
-  const inspection seen = inspect(on, {data, numbers.size()});
-  sycl::free(data, on.queue());
-  if (seen.sum_of_squares != 1024.0f) throw std::runtime_error("the first operation gave a wrong result");
+  float* data = sycl::malloc_device<float>(numbers.size(), engine.queue());
+  engine.queue().memcpy(data, numbers.data(), numbers.size() * sizeof(float));
+  const inspection result = inspect(engine, {data, numbers.size()});
+  sycl::free(data, engine.queue());
+  if (result.sum_of_squares != 1024.0f) throw std::runtime_error("the first operation gave a wrong result");
 }
 
 }  // namespace syclamp::bench

@@ -37,8 +37,8 @@ int main() try {
   std::size_t lost_without_scaling = 0;
   for (int step = 1; step <= 40; ++step) {
     // Forward and backward pass. Kernels would read *scaler.device_scale().
-    const float scale = scaler.current_scale();  // waits
-    scaler.scaled_by_caller();
+    const float scale = scaler.get_scale();  // waits
+    scaler.begin_step();
     const float outlier = step == 10 ? 1e12f : 1.0f;
     for (std::size_t i = 0; i < elements; ++i) {
       const float gradient = curvature * (weights[i] - target(i)) * outlier;

@@ -17,19 +17,19 @@ using syclamp::element_type;
 /// A matrix in memory that host and device share. (Training code would use memory of the device.)
 class matrix {
  public:
-  matrix(const syclamp::engine& on, std::uint64_t rows, std::uint64_t columns, element_type type)
-      : memory_(rows * columns * syclamp::size_of(type), 0, allocator(on.queue())),
+  matrix(const syclamp::engine& engine, std::uint64_t rows, std::uint64_t columns, element_type type)
+      : memory_(rows * columns * syclamp::bytes_per_element(type), 0, allocator(engine.queue())),
         view_(memory_.data(), rows, columns, type) {}
 
   /// Rounded from FP32 by a cast on the device.
   template <typename Function>
-  void fill(const syclamp::engine& on, Function value) {
-    matrix exact(on, view_.rows(), view_.columns(), element_type::float32);
+  void fill(const syclamp::engine& engine, Function value) {
+    matrix exact(engine, view_.rows(), view_.columns(), element_type::float32);
     auto* to = reinterpret_cast<float*>(exact.memory_.data());
     for (std::uint64_t row = 0; row < view_.rows(); ++row)
       for (std::uint64_t column = 0; column < view_.columns(); ++column) *to++ = value(row, column);
-    syclamp::cast({on, exact.elements()}, {on, elements()});
-    on.wait();
+    syclamp::cast({engine, exact.elements()}, {engine, elements()});
+    engine.wait();
   }
 
   operator const syclamp::matrix_view&() const { return view_; }  // what layers take
@@ -44,10 +44,11 @@ class matrix {
 struct result {
   float loss;
   syclamp::step_record last;
-  double zeros() const { return static_cast<double>(last.zeros) / static_cast<double>(last.elements); }
+  double zeros() const { return static_cast<double>(last.zero_count) / static_cast<double>(last.elements); }
 };
 
-result train(const syclamp::engine& on, const syclamp::precision_policy& formats, const syclamp::scaling_policy& how) {
+result train(const syclamp::engine& engine, const syclamp::precision_policy& formats,
+             const syclamp::scaling_policy& policy) {
   constexpr std::uint64_t batch = 1024, inputs = 2, hidden = 64, outputs = 256;
   const element_type compute = formats.compute, gradient = syclamp::gradient_type(formats);
   const element_type exact = syclamp::type_for(formats, "mean_squared_error");
@@ -55,61 +56,61 @@ result train(const syclamp::engine& on, const syclamp::precision_policy& formats
   std::mt19937 random(1);
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
   std::vector<float> samples(batch * inputs);
-  for (float& one : samples) one = uniform(random);
-  matrix x(on, batch, inputs, compute), target(on, batch, outputs, exact);
-  x.fill(on, [&](auto row, auto column) { return samples[row * inputs + column]; });
-  target.fill(on, [&](auto row, auto column) {
+  for (float& value : samples) value = uniform(random);
+  matrix x(engine, batch, inputs, compute), target(engine, batch, outputs, exact);
+  x.fill(engine, [&](auto row, auto column) { return samples[row * inputs + column]; });
+  target.fill(engine, [&](auto row, auto column) {
     const float time = static_cast<float>(column) / static_cast<float>(outputs);
     return std::exp(-(2 + samples[row * inputs]) * time) * std::cos((5 + samples[row * inputs + 1]) * time);
   });
 
   // Weights, their gradients, and what lies between the layers: h = x·w1ᵀ + b1, a = gelu(h), y = a·w2ᵀ + b2.
-  matrix w1(on, hidden, inputs, compute), b1(on, 1, hidden, compute), w2(on, outputs, hidden, compute),
-      b2(on, 1, outputs, compute);
-  w1.fill(on, [&](auto, auto) { return uniform(random); });
-  w2.fill(on, [&](auto, auto) { return uniform(random) / 8; });
-  const matrix dw1(on, hidden, inputs, gradient), db1(on, 1, hidden, gradient), dw2(on, outputs, hidden, gradient),
-      db2(on, 1, outputs, gradient);
-  const matrix h(on, batch, hidden, compute), a(on, batch, hidden, compute), y(on, batch, outputs, compute);
-  const matrix dh(on, batch, hidden, gradient), dy(on, batch, outputs, gradient);
-  auto* losses = sycl::malloc_shared<float>(batch + 1, on.queue());
+  matrix w1(engine, hidden, inputs, compute), b1(engine, 1, hidden, compute), w2(engine, outputs, hidden, compute),
+      b2(engine, 1, outputs, compute);
+  w1.fill(engine, [&](auto, auto) { return uniform(random); });
+  w2.fill(engine, [&](auto, auto) { return uniform(random) / 8; });
+  const matrix dw1(engine, hidden, inputs, gradient), db1(engine, 1, hidden, gradient),
+      dw2(engine, outputs, hidden, gradient), db2(engine, 1, outputs, gradient);
+  const matrix h(engine, batch, hidden, compute), a(engine, batch, hidden, compute), y(engine, batch, outputs, compute);
+  const matrix dh(engine, batch, hidden, gradient), dy(engine, batch, outputs, gradient);
+  auto* losses = sycl::malloc_shared<float>(batch + 1, engine.queue());
 
   // FP32 master weights and moments are the optimizer's own.
-  syclamp::fused_optimizer optimizer(on,
+  syclamp::fused_optimizer optimizer(engine,
                                      {{.gradient = dw1.elements(), .model = w1.elements(), .name = "w1"},
                                       {.gradient = db1.elements(), .model = b1.elements(), .name = "b1"},
                                       {.gradient = dw2.elements(), .model = w2.elements(), .name = "w2"},
                                       {.gradient = db2.elements(), .model = b2.elements(), .name = "b2"}},
                                      syclamp::adam{.lr = 1e-2});
-  syclamp::loss_scaler scaler(on, how);
+  syclamp::loss_scaler scaler(engine, policy);
   constexpr int steps = 500;
   optimizer.set_schedule({.kind = syclamp::lr_schedule::shape::cosine, .steps = steps});
   for (int step = 0; step < steps; ++step) {
-    linear(on, x, w1, b1.elements(), h);
-    activate(on, h, a, syclamp::activation::gelu);
-    linear(on, a, w2, b2.elements(), y);
-    scaler.scaled_by_caller();  // the loss multiplies its gradient by the scale
-    mean_squared_error(on, y, target, {losses, losses + batch}, dy, scaler.device_scale());
-    linear_backward(on, a, w2, dy, {.x = dh, .weight = dw2, .bias = db2.elements()});
-    activate_backward(on, h, dh, dh, syclamp::activation::gelu);
-    linear_backward(on, x, w1, dh, {.weight = dw1, .bias = db1.elements()});
+    linear(engine, x, w1, b1.elements(), h);
+    activate(engine, h, a, syclamp::activation::gelu);
+    linear(engine, a, w2, b2.elements(), y);
+    scaler.begin_step();  // the loss multiplies its gradient by the scale
+    mean_squared_error(engine, y, target, {losses, losses + batch}, dy, scaler.device_scale());
+    linear_backward(engine, a, w2, dy, {.x = dh, .weight = dw2, .bias = db2.elements()});
+    activate_backward(engine, h, dh, dh, syclamp::activation::gelu);
+    linear_backward(engine, x, w1, dh, {.weight = dw1, .bias = db1.elements()});
     scaler.step(optimizer);
     scaler.update();
-    if (step % 20 == 19) on.wait();  // nothing else waits; but a host that is hundreds of steps ahead gains nothing
+    if (step % 20 == 19) engine.wait();  // nothing else waits; but a host that is hundreds of steps ahead gains nothing
   }
-  const result end{(on.wait(), losses[batch]), scaler.outcome()};
-  sycl::free(losses, on.queue());
+  const result end{(engine.wait(), losses[batch]), scaler.outcome()};
+  sycl::free(losses, engine.queue());
   return end;
 }
 
 int main() try {
   const syclamp::engine engine;
-  const auto fp32 = syclamp::policy_named("float32"), fp16 = syclamp::policy_named("mixed_float16");
-  const syclamp::scaling_policy none{.mode = syclamp::scaling_mode::fixed, .init = 1};
+  const auto fp32 = syclamp::precision_preset("float32"), fp16 = syclamp::precision_preset("mixed_float16");
+  const syclamp::scaling_policy none{.mode = syclamp::scaling_mode::fixed, .init_scale = 1};
   const result exact = train(engine, fp32, none), plain = train(engine, fp16, none), scaled = train(engine, fp16, {});
-  const auto print = [&](const char* name, const result& of) {
-    std::cout << name << ": loss " << of.loss << ", scale " << of.last.scale << ", " << of.last.skipped
-              << " steps skipped, " << 100 * of.zeros() << " % of the last gradients are zero\n";
+  const auto print = [&](const char* name, const result& result) {
+    std::cout << name << ": loss " << result.loss << ", scale " << result.last.scale << ", " << result.last.skipped
+              << " steps skipped, " << 100 * result.zeros() << " % of the last gradients are zero\n";
   };
   print("FP32         ", exact);
   print("FP16, plain  ", plain);

@@ -46,7 +46,7 @@ int main() try {
   syclamp::fused_optimizer optimizer(
       engine, {{.gradient = {sums.data(), features}, .model = {weights.data(), features}, .name = "weights"}},
       syclamp::sgd{.lr = 0.2});
-  syclamp::loss_scaler scaler(engine, {.init = 256});
+  syclamp::loss_scaler scaler(engine, {.init_scale = 256});
 
   const syclamp::matrix_view w(weights.data(), 1, features), dw(gradients.data(), 1, features),
       out(prediction.data(), rows, 1);
@@ -55,7 +55,7 @@ int main() try {
       const std::size_t first = (step * micro_batches + i) * rows;
       const syclamp::matrix_view in(&x[first * features], rows, features), target(&y[first], rows, 1);
       linear(engine, in, w, {}, out);
-      scaler.scaled_by_caller();
+      scaler.begin_step();
       mean_squared_error(engine, out, target, {losses.data(), &losses[rows]}, out, scaler.device_scale());
       linear_backward(engine, in, w, out, {.weight = dw});
       scaler.accumulate(of_micro_batch, optimizer.gradients());  // sums += gradients / S, unless they are bad
@@ -63,7 +63,7 @@ int main() try {
     }
     scaler.step_accumulated(optimizer, max_norm.data());  // the mean of those that were not dropped, clipped
     scaler.update();
-    clear(optimizer.gradients());
+    clear_gradients(optimizer.gradients());
   }
   engine.wait();
 
@@ -74,7 +74,7 @@ int main() try {
     const syclamp::step_record& record = entry.record;
     if (record.outcome == syclamp::step_outcome::skipped_inf || record.outcome == syclamp::step_outcome::skipped_nan) {
       ++dropped;
-      std::cout << "a micro-batch was dropped: " << name_of(record.outcome) << " at scale " << record.scale << '\n';
+      std::cout << "a micro-batch was dropped: " << to_string(record.outcome) << " at scale " << record.scale << '\n';
     } else if (record.was_applied()) {
       ++applied;
       if (applied > 20 && record.clip < 1.0f) {

@@ -26,7 +26,7 @@ struct data {
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
     std::vector<float> truth(features);
-    for (float& one : truth) one = normal(random);
+    for (float& value : truth) value = normal(random);
     for (std::size_t i = 0; i < x.size(); ++i) {
       x[i] = normal(random);
       y[i / features] += static_cast<float>(x[i]) * truth[i % features];
@@ -45,33 +45,33 @@ struct result {
   std::vector<float> weights;
 };
 
-result train(const syclamp::engine& on, const data& all, syclamp::recording how) {
-  sycl::queue& queue = on.queue();
+result train(const syclamp::engine& engine, const data& all, syclamp::recording mode) {
+  sycl::queue& queue = engine.queue();
   shared<sycl::half> x(rows * features, 0.0f, queue), weights(features, 0.0f, queue), out(rows, 0.0f, queue),
       gradients(features, 0.0f, queue);
   shared<float> y(rows, 0.0f, queue), losses(rows + 1, 0.0f, queue), max_norm(1, 5.0f, queue);
   const syclamp::matrix_view in(x.data(), rows, features), w(weights.data(), 1, features), dy(out.data(), rows, 1),
       target(y.data(), rows, 1), dw(gradients.data(), 1, features);
   syclamp::fused_optimizer optimizer(
-      on, {{.gradient = {gradients.data(), features}, .model = {weights.data(), features}, .name = "weights"}},
+      engine, {{.gradient = {gradients.data(), features}, .model = {weights.data(), features}, .name = "weights"}},
       syclamp::sgd{.lr = 0.02, .momentum = 0.9});
   optimizer.set_schedule({.kind = syclamp::lr_schedule::shape::cosine, .steps = steps});
-  syclamp::loss_scaler scaler(on, {.init = 1024});
+  syclamp::loss_scaler scaler(engine, {.init_scale = 1024});
   scaler.prepare(optimizer.gradients());  // what is recorded must not allocate
 
   syclamp::recorded_step step(
-      on,
+      engine,
       [&] {
-        linear(on, in, w, {}, dy);
-        scaler.scaled_by_caller();
-        mean_squared_error(on, dy, target, {losses.data(), &losses[rows]}, dy, scaler.device_scale());
-        linear_backward(on, in, w, dy, {.weight = dw});
+        linear(engine, in, w, {}, dy);
+        scaler.begin_step();
+        mean_squared_error(engine, dy, target, {losses.data(), &losses[rows]}, dy, scaler.device_scale());
+        linear_backward(engine, in, w, dy, {.weight = dw});
         scaler.step(optimizer, max_norm.data());
         scaler.update();
       },
-      how);
+      mode);
 
-  const std::uint64_t kernels = on.kernels_submitted();
+  const std::uint64_t kernels = engine.statistics().kernels_submitted;
   std::chrono::duration<double, std::micro> spent{0};
   for (std::size_t i = 0; i < steps; ++i) {
     // The batch goes to where the step reads it: addresses are a part of what was recorded.
@@ -81,8 +81,8 @@ result train(const syclamp::engine& on, const data& all, syclamp::recording how)
     step();
     spent += std::chrono::steady_clock::now() - begin;
   }
-  return {step.is_recorded(), spent.count() / static_cast<double>(steps), on.kernels_submitted() - kernels,
-          scaler.outcome(), optimizer.weights(0)};
+  return {step.is_recorded(), spent.count() / static_cast<double>(steps),
+          engine.statistics().kernels_submitted - kernels, scaler.outcome(), optimizer.weights(0)};
 }
 
 int main() try {
@@ -90,10 +90,10 @@ int main() try {
   const data all(engine.queue());
   const result direct = train(engine, all, syclamp::recording::never);
   const result recorded = train(engine, all, syclamp::recording::if_possible);
-  for (const result& of : {direct, recorded})
-    std::cout << (of.recorded ? "recorded:   " : "one by one: ") << of.kernels << " kernels submitted, "
-              << of.microseconds << " us of the host for a step; " << of.last.applied << " steps applied, "
-              << of.last.skipped << " skipped\n";
+  for (const result& result : {direct, recorded})
+    std::cout << (result.recorded ? "recorded:   " : "one by one: ") << result.kernels << " kernels submitted, "
+              << result.microseconds << " us of the host for a step; " << result.last.applied << " steps applied, "
+              << result.last.skipped << " skipped\n";
   if (!recorded.recorded) std::cout << "(this device has no graphs)\n";
   const bool same = recorded.weights == direct.weights && recorded.last.next_scale == direct.last.next_scale;
   std::cout << (same ? "both lead to the same bits\n" : "THE RESULTS DIFFER\n");

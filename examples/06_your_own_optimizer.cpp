@@ -45,18 +45,18 @@ using shared = std::vector<T, sycl::usm_allocator<T, sycl::usm::alloc::shared>>;
 class signum final : public syclamp::optimizer {
  public:
   /// Of one tensor; with several, `apply` submits a kernel for each.
-  signum(const syclamp::engine& on, const shared<sycl::half>& gradients, shared<sycl::half>& model, float lr)
-      : momentum(model.size(), 0.0f, on.queue()),
-        weights(model.begin(), model.end(), on.queue()),
-        list_(on, {{{gradients.data(), gradients.size()}, "weights"}}),
-        decision_(1, {}, on.queue()),
+  signum(const syclamp::engine& engine, const shared<sycl::half>& gradients, shared<sycl::half>& model, float lr)
+      : momentum(model.size(), 0.0f, engine.queue()),
+        weights(model.begin(), model.end(), engine.queue()),
+        list_(engine, {{{gradients.data(), gradients.size()}, "weights"}}),
+        decision_(1, {}, engine.queue()),
         model_(model.data()),
         lr_(lr) {}
 
   const syclamp::tensor_list& gradients() const override { return list_; }
 
   sycl::event apply(const syclamp::step_inputs& inputs) override {
-    sycl::queue& queue = list_.on().queue();
+    sycl::queue& queue = list_.get_engine().queue();
     queue.copy(inputs.decisions, decision_.data(), 1);  // for tasks of the host; a kernel can read it where it is
     const auto* gradients = static_cast<const sycl::half*>(inputs.gradients[0].data());
     return for_each_element(queue, weights.size(),
@@ -80,7 +80,7 @@ int main() try {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   std::vector<float> truth(features);
-  for (float& one : truth) one = normal(random);
+  for (float& value : truth) value = normal(random);
   shared<sycl::half> x(rows * features, 0.0f, queue), out(rows, 0.0f, queue), model(features, 0.0f, queue),
       gradients(features, 0.0f, queue);
   shared<float> y(rows, 0.0f, queue), losses(rows + 1, 0.0f, queue);
@@ -89,11 +89,11 @@ int main() try {
     y[i / features] += static_cast<float>(x[i]) * truth[i % features];
   }
   signum optimizer(engine, gradients, model, 0.02f);
-  syclamp::loss_scaler scaler(engine, {.init = 1024});
+  syclamp::loss_scaler scaler(engine, {.init_scale = 1024});
   const syclamp::matrix_view in(x.data(), rows, features), w(model.data(), 1, features), dy(out.data(), rows, 1);
   const auto train = [&] {
     linear(engine, in, w, {}, dy);
-    scaler.scaled_by_caller();
+    scaler.begin_step();
     mean_squared_error(engine, dy, {y.data(), rows, 1}, {losses.data(), &losses[rows]}, dy, scaler.device_scale());
     linear_backward(engine, in, w, dy, {.weight = syclamp::matrix_view(gradients.data(), 1, features)});
     scaler.step(optimizer);
@@ -112,7 +112,7 @@ int main() try {
   float worst = 0.0f;
   for (std::size_t i = 0; i < features; ++i) worst = std::max(worst, std::abs(weights[i] - truth[i]));
   std::cout << last.applied << " steps applied; largest error of a weight " << worst
-            << "\nthen: " << syclamp::name_of(last.outcome) << ", which "
+            << "\nthen: " << syclamp::to_string(last.outcome) << ", which "
             << (untouched ? "left weights and momentum as they were" : "CHANGED SOMETHING") << '\n';
   return last.applied == steps && worst < 0.05f && last.skipped == 1 && untouched ? 0 : 1;
 } catch (const syclamp::error& problem) {

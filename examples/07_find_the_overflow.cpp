@@ -39,33 +39,33 @@ int main() try {
   scaler.on_step([&](const syclamp::ledger_entry& entry) {
     const syclamp::step_record& record = entry.record;
     if (record.was_applied()) return;
-    told.push_back(entry.first_bad_name + '[' + std::to_string(record.first_bad) + ']');
-    std::cout << "step " << record.step << ": " << syclamp::name_of(record.outcome) << " at scale " << record.scale
-              << ", first in " << told.back() << "; " << record.infs << " Inf and " << record.nans << " NaN of "
-              << record.elements << "; next scale " << record.next_scale << '\n';
+    told.push_back(entry.first_nonfinite_name + '[' + std::to_string(record.first_nonfinite) + ']');
+    std::cout << "step " << record.step << ": " << syclamp::to_string(record.outcome) << " at scale " << record.scale
+              << ", first in " << told.back() << "; " << record.inf_count << " Inf and " << record.nan_count
+              << " NaN of " << record.elements << "; next scale " << record.next_scale << '\n';
   });
 
   const auto usual_value = static_cast<sycl::half>(0.75f);
   const auto infinite = static_cast<sycl::half>(1e6f);                 // beyond 65504
   const auto not_a_number = static_cast<sycl::half>(0.0f * infinite);  // 0 · Inf
-  const std::uint64_t waits_before = engine.waits();
+  const std::uint64_t waits_before = engine.statistics().waits;
   for (int step = 1; step <= 300; ++step) {
     if (step == 120) queue.copy(&infinite, query + 1234, 1);  // what a backward pass would do
     if (step == 200) queue.copy(&not_a_number, bias + 7, 1);
-    scaler.scaled_by_caller();
+    scaler.begin_step();
     scaler.inspect(list);  // your optimizer's kernels would read the decision that this returns
     scaler.update();       // calls on_step for what has become visible by now
     if (step == 120) queue.copy(&usual_value, query + 1234, 1);
     if (step == 200) queue.copy(&usual_value, bias + 7, 1);
   }
-  const std::uint64_t waits_in_loop = engine.waits() - waits_before;
+  const std::uint64_t waits_in_loop = engine.statistics().waits - waits_before;
   engine.wait();
   scaler.report();  // the rest
 
   // Afterwards the ledger also tells how much room the gradients of the applied steps had left.
   double least_room = 100;
   for (const syclamp::ledger_entry& entry : scaler.ledger())
-    if (entry.record.was_applied()) least_room = std::min(least_room, syclamp::headroom(entry.record));
+    if (entry.record.was_applied()) least_room = std::min(least_room, entry.record.headroom());
   const syclamp::step_record last = scaler.outcome();
   std::cout << last.applied << " applied, " << last.skipped << " skipped; the loop waited " << waits_in_loop
             << " times; gradients could have been doubled " << static_cast<int>(least_room)

@@ -37,17 +37,17 @@ int main() try {
   auto* clipped = sycl::malloc_shared<syclamp::clip_result>(scaled.groups(), queue);
 
   // Made once, used on every step.
-  const syclamp::inspector look(scaled, syclamp::detail::tensors);
+  const syclamp::inspector inspector(scaled, syclamp::inspection_level::tensors);
 
   // The step. Nothing in it waits; clip_by_group does not compile with gradients that are still scaled.
-  const syclamp::unscaled_gradients gradients = look.unscale(unscaled, scale);
-  syclamp::clip_coefficients(engine, look.device_groups(), scaled.groups(), max_norm, clipped);
+  const syclamp::unscaled_gradients gradients = inspector.unscale(unscaled, scale);
+  syclamp::clip_coefficients(engine, inspector.device_groups(), scaled.groups(), max_norm, clipped);
   syclamp::clip_by_group(gradients, clipped);
 
-  const std::vector<syclamp::inspection> tensors = look.tensors();  // waits
+  const std::vector<syclamp::inspection> tensors = inspector.tensors();  // waits
   for (std::size_t i = 0; i < tensors.size(); ++i)
-    std::cout << scaled.name(i) << ": " << syclamp::headroom(tensors[i]) << " doublings to the largest FP16, "
-              << 100.0 * static_cast<double>(tensors[i].zeros) / static_cast<double>(tensors[i].elements)
+    std::cout << scaled.name(i) << ": " << tensors[i].headroom() << " doublings to the largest FP16, "
+              << 100.0 * static_cast<double>(tensors[i].zero_count) / static_cast<double>(tensors[i].elements)
               << " % zeros\n";
   for (std::uint32_t group = 0; group < scaled.groups(); ++group)
     std::cout << "group " << group << ": norm " << clipped[group].norm << ", multiplied by "
@@ -58,9 +58,9 @@ int main() try {
   auto* beyond = sycl::malloc_shared<std::uint64_t>(1, queue);
   const syclamp::tensor_list first(engine, {{{layer, sizes[0]}, "layer.weight"}});
   const syclamp::tensor_list small(engine, {{{bytes, sizes[0], syclamp::element_type::float8_e5m2}, "layer.weight"}});
-  const syclamp::inspector look_at_first(first, syclamp::detail::tensors);
+  const syclamp::inspector look_at_first(first, syclamp::inspection_level::tensors);
   const syclamp::delayed_scaling scales(small);
-  look_at_first();
+  look_at_first.run();
   scales.update(look_at_first);
   syclamp::cast_options options = scales.quantize();
   options.saturated = beyond;
@@ -69,7 +69,7 @@ int main() try {
   std::cout << "as FP8 with the scale " << scales.scales()[0] << ": " << *beyond << " of " << sizes[0]
             << " are beyond the range\n";
 
-  const bool as_expected = clipped[0].coefficient < 1.0f && tensors[2].zeros == 450'000 && *beyond == 0;
+  const bool as_expected = clipped[0].coefficient < 1.0f && tensors[2].zero_count == 450'000 && *beyond == 0;
   for (void* memory :
        {static_cast<void*>(layer), static_cast<void*>(bias), static_cast<void*>(embedding), static_cast<void*>(shadow),
         static_cast<void*>(scale), static_cast<void*>(clipped), static_cast<void*>(bytes), static_cast<void*>(beyond)})

@@ -16,17 +16,17 @@ int main() try {
   queue.copy(host.data(), gradients, host.size());
 
   const syclamp::tensor_list list(engine, {{{gradients, host.size()}, "layer1.weight"}});  // any number of tensors
-  const syclamp::inspector inspect(list);             // once; allocates and compiles
-  inspect();                                          // each step; returns at once
-  const syclamp::inspection seen = inspect.result();  // waits
+  const syclamp::inspector inspect(list);               // once; allocates and compiles
+  inspect.run();                                        // each step; returns at once
+  const syclamp::inspection result = inspect.result();  // waits
 
-  std::cout << seen.elements << " gradients: " << seen.infs << " Inf, " << seen.nans << " NaN, " << seen.zeros
-            << " zero, " << seen.subnormals << " subnormal\n";
-  if (!seen.all_finite())
-    std::cout << "do not apply this step: " << list.name(seen.first_bad_tensor) << '[' << seen.first_bad
+  std::cout << result.elements << " gradients: " << result.inf_count << " Inf, " << result.nan_count << " NaN, "
+            << result.zero_count << " zero, " << result.subnormal_count << " subnormal\n";
+  if (!result.all_finite())
+    std::cout << "do not apply this step: " << list.name(result.first_nonfinite_tensor) << '[' << result.first_nonfinite
               << "] is not finite\n";
   sycl::free(gradients, queue);
-  return seen.first_bad == 123'456 ? 0 : 1;
+  return result.first_nonfinite == 123'456 ? 0 : 1;
 } catch (const syclamp::error& problem) {
   std::cerr << problem.what() << '\n';
   return 1;

@@ -32,8 +32,8 @@ struct options {
   bool first_operation = false;
 };
 
-json context_of(const engine& on, const bench::start_up_times& start_up) {
-  const auto& device = on.queue().get_device();
+json context_of(const engine& engine, const bench::start_up_times& start_up) {
+  const auto& device = engine.queue().get_device();
   const system_report system = describe_system();
   return {{"version", system.version},
           {"kernel_mode", system.kernel_mode},
@@ -41,7 +41,7 @@ json context_of(const engine& on, const bench::start_up_times& start_up) {
           {"device", device.get_info<sycl::info::device::name>()},
           {"driver", device.get_info<sycl::info::device::driver_version>()},
           {"compute_units", device.get_info<sycl::info::device::max_compute_units>()},
-          {"profile", on.profile_name()},
+          {"profile", engine.profile_name()},
           {"start_up",
            {{"cold_first_operation_seconds", start_up.cold_first_operation},
             {"warm_first_operation_seconds", start_up.warm_first_operation},
@@ -101,15 +101,15 @@ void let_openmp_threads_sleep() {
   execv("/proc/self/exe", argv.data());
 }
 
-bool is_asked_for(const options& asked, std::string_view name) {
-  return asked.ops.empty() || std::ranges::find(asked.ops, name) != asked.ops.end();
+bool is_asked_for(const options& options, std::string_view name) {
+  return options.ops.empty() || std::ranges::find(options.ops, name) != options.ops.end();
 }
 
-json run_costs(const options& asked, const engine& on, const bench::settings& with, bool& all_verified) {
+json run_costs(const options& options, const engine& engine, const bench::settings& settings, bool& all_verified) {
   json costs = json::array();
   for (const auto& row : bench::costs()) {
-    if (!is_asked_for(asked, row.name)) continue;
-    const auto found = row.measure(on, with);
+    if (!is_asked_for(options, row.name)) continue;
+    const auto found = row.measure(engine, settings);
     if (!found) continue;
     if (costs.empty()) fmt::print("\n{:<18} {:>12} {:>12} {:>6}\n", "cost", "us", "reference us", "ratio");
     fmt::print("{:<18} {:>12.1f} {:>12.1f} {:>6.3f}{}\n", row.name, 1e6 * found->seconds,
@@ -122,15 +122,16 @@ json run_costs(const options& asked, const engine& on, const bench::settings& wi
   return costs;
 }
 
-void run(const options& asked) {
-  if (asked.first_operation) return bench::first_operation();
-  for (const std::string& file : {asked.json_file, asked.csv_file})
+void run(const options& options) {
+  if (options.first_operation) return bench::first_operation();
+  for (const std::string& file : {options.json_file, options.csv_file})
     if (!file.empty()) need_writable(file);
   let_openmp_threads_sleep();
   const auto start_up = bench::measure_start_up(std::filesystem::read_symlink("/proc/self/exe"));
-  const engine on;
-  const bench::settings with{.elements = std::uint64_t{1} << asked.log2_size, .tensors = asked.tensors};
-  fmt::print("{}, profile {}\n", on.queue().get_device().get_info<sycl::info::device::name>(), on.profile_name());
+  const syclamp::engine engine;
+  const bench::settings settings{.elements = std::uint64_t{1} << options.log2_size, .tensors = options.tensors};
+  fmt::print("{}, profile {}\n", engine.queue().get_device().get_info<sycl::info::device::name>(),
+             engine.profile_name());
   fmt::print("start-up: first operation {:.2f} s cold, {:.2f} s from the cache; info {:.2f} s\n\n",
              start_up.cold_first_operation, start_up.warm_first_operation, start_up.warm_info);
   fmt::print("{:<18} {:<9} {:>12} {:>8} {:>8} {:>8} {:>9} {:>6} {:>8}\n", "operation", "type", "elements", "tensors",
@@ -138,9 +139,9 @@ void run(const options& asked) {
   json results = json::array();
   bool all_verified = true;
   for (const auto& [name, operation] : bench::operations()) {
-    if (!is_asked_for(asked, name)) continue;
+    if (!is_asked_for(options, name)) continue;
     for (const element_type type : training_types) {
-      const bench::result row = operation(on, type, with);
+      const bench::result row = operation(engine, type, settings);
       fmt::print("{:<18} {:<9} {:>12} {:>8} {:>8.2f} {:>8.2f} {:>9.2f} {:>6.3f} {:>8}{}\n", row.op, row.grad_type,
                  row.elements, row.tensors, row.bytes_per_element, row.gbps, row.reference_gbps, row.ratio, row.kernels,
                  row.verified ? "" : "  WRONG RESULT");
@@ -149,11 +150,12 @@ void run(const options& asked) {
       all_verified &= row.verified;
     }
   }
-  const json costs = run_costs(asked, on, with, all_verified);
-  if (!asked.json_file.empty())
-    write_output(asked.json_file,
-                 json{{"context", context_of(on, start_up)}, {"results", results}, {"costs", costs}}.dump(2) + "\n");
-  if (!asked.csv_file.empty()) write_output(asked.csv_file, csv_of(results));
+  const json costs = run_costs(options, engine, settings, all_verified);
+  if (!options.json_file.empty())
+    write_output(
+        options.json_file,
+        json{{"context", context_of(engine, start_up)}, {"results", results}, {"costs", costs}}.dump(2) + "\n");
+  if (!options.csv_file.empty()) write_output(options.csv_file, csv_of(results));
   if (!all_verified) throw std::runtime_error("an operation gave a wrong result");
 }
 
@@ -162,7 +164,7 @@ void run(const options& asked) {
 void add_bench_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "bench", "Measures operations against native loops that move the same bytes, alternated in the same run.");
-  auto asked = std::make_shared<options>();
+  const auto given = std::make_shared<options>();
   std::vector<std::string> names;
   for (const auto& [name, operation] : bench::operations()) names.push_back(name);
   std::string described;
@@ -170,24 +172,24 @@ void add_bench_command(CLI::App& program) {
     names.push_back(row.name);
     described += fmt::format("\n  {:<18} {}", row.name, row.compares);
   }
-  command->add_option("--log2-size", asked->log2_size, "Elements over all tensors, as a power of two")
+  command->add_option("--log2-size", given->log2_size, "Elements over all tensors, as a power of two")
       ->check(CLI::Range(10, 34))
       ->capture_default_str();
-  command->add_option("--tensors", asked->tensors, "How many tensors the elements are cut into")
+  command->add_option("--tensors", given->tensors, "How many tensors the elements are cut into")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
-  command->add_option("--op", asked->ops, "Operation to measure; may be repeated; default: all")
+  command->add_option("--op", given->ops, "Operation to measure; may be repeated; default: all")
       ->check(CLI::IsMember(names));
-  command->add_option("--json", asked->json_file, "Write the results to this file as JSON");
-  command->add_option("--csv", asked->csv_file, "Write the results to this file as CSV");
-  command->add_flag("--first-operation", asked->first_operation)->group("");  // what measure_start_up runs
+  command->add_option("--json", given->json_file, "Write the results to this file as JSON");
+  command->add_option("--csv", given->csv_file, "Write the results to this file as CSV");
+  command->add_flag("--first-operation", given->first_operation)->group("");  // what measure_start_up runs
   command->footer(
       "GB/s counts the bytes that an operation must move. The reference is a native loop (AVX2 and OpenMP on x86) "
       "that\n"
       "moves as many; ratio is the one over the other. The first figures tell how long a new process takes to start.\n"
       "Costs are times over other times (in JSON: `costs`), FP16 gradients, medians:" +
       described);
-  command->callback([asked] { run(*asked); });
+  command->callback([given] { run(*given); });
 }
 
 }  // namespace syclamp::program

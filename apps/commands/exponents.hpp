@@ -14,9 +14,10 @@ namespace syclamp::program {
 struct fp16_fate {
   float scale = 1.0f;
   std::uint64_t elements = 0;
-  std::uint64_t zeros = 0, subnormals = 0, normals = 0, overflows = 0;  ///< as FP16; of those that were finite before
-  float amax = 0.0f;                                                    ///< largest scaled magnitude, as an FP32
-  exponent_histogram exponents = {};                                    ///< of the scaled numbers, as FP32
+  std::uint64_t zero_count = 0, subnormal_count = 0, normals = 0,
+                overflows = 0;        ///< as FP16; of those that were finite before
+  float amax = 0.0f;                  ///< largest scaled magnitude, as an FP32
+  exponent_histogram exponents = {};  ///< of the scaled numbers, as FP32
 };
 
 /// Where numbers came from, and what becomes of them with each scale.
@@ -24,7 +25,7 @@ struct exponent_report {
   std::string source;  ///< as a person reads it
   std::string type;
   std::uint64_t elements = 0;
-  std::uint64_t zeros = 0;       ///< those that were zero to begin with
+  std::uint64_t zero_count = 0;  ///< those that were zero to begin with
   std::uint64_t not_finite = 0;  ///< those that were Inf or NaN to begin with
   std::vector<fp16_fate> fates = {};
 };

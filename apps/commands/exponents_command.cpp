@@ -54,16 +54,16 @@ std::vector<float> made_up_sample() {
 using piece_handler = std::function<void(const void* data, std::size_t elements)>;
 
 /// Calls `handle` for each piece of a file; the first one is the largest.
-void read_pieces(const options& asked, const piece_handler& handle) {
+void read_pieces(const options& options, const piece_handler& handle) {
   constexpr std::size_t piece_elements = 1u << 24;
-  const std::size_t size = size_of(asked.type);
+  const std::size_t size = bytes_per_element(options.type);
   const auto refuse = [&](const std::string& why) {
-    throw std::runtime_error("cannot read " + asked.file + ": " + why);
+    throw std::runtime_error("cannot read " + options.file + ": " + why);
   };
   errno = 0;
-  std::ifstream file(asked.file, std::ios::binary);
+  std::ifstream file(options.file, std::ios::binary);
   if (!file) refuse(std::strerror(errno));
-  if (std::filesystem::is_directory(asked.file)) refuse("it is a folder");
+  if (std::filesystem::is_directory(options.file)) refuse("it is a folder");
   std::vector<char> buffer(piece_elements * size);
   std::uint64_t bytes = 0;
   while (file) {
@@ -72,7 +72,7 @@ void read_pieces(const options& asked, const piece_handler& handle) {
     bytes += got;
     if (got % size != 0)
       refuse(fmt::format("it has {} bytes, which is no whole number of {} elements of {} bytes", bytes,
-                         name_of(asked.type), size));
+                         to_string(options.type), size));
     if (got != 0) handle(buffer.data(), got / size);
   }
   if (file.bad()) refuse(std::strerror(errno));
@@ -82,84 +82,85 @@ void read_pieces(const options& asked, const piece_handler& handle) {
 /// Memory of the device for one piece of data, and what it is turned into.
 class workspace {
  public:
-  workspace(const engine& on, std::size_t elements, element_type type)
-      : on_(on),
+  workspace(const engine& engine, std::size_t elements, element_type type)
+      : engine_(engine),
         type_(type),
-        data_(allocate(elements * size_of(type))),
+        data_(allocate(elements * bytes_per_element(type))),
         wide_(allocate(elements * sizeof(float))),
         narrow_(allocate(elements * sizeof(std::uint16_t))),
         scale_(allocate(sizeof(float))) {}
 
   /// Adds a piece to what has been counted so far.
   void count(const void* data, std::size_t elements, exponent_report& report) {
-    on_.queue().memcpy(data_.get(), data, elements * size_of(type_));
-    const tensor_list list(on_, array_view(data_.get(), elements, type_));
-    const inspector look(list);
-    look();
-    const inspection before = look.result();
+    engine_.queue().memcpy(data_.get(), data, elements * bytes_per_element(type_));
+    const tensor_list list(engine_, array_view(data_.get(), elements, type_));
+    const inspector inspector(list);
+    inspector.run();
+    const inspection before = inspector.result();
     report.elements += elements;
-    report.zeros += before.zeros;
-    report.not_finite += before.infs + before.nans;
+    report.zero_count += before.zero_count;
+    report.not_finite += before.inf_count + before.nan_count;
     for (fp16_fate& fate : report.fates) add(fate, list, before);
   }
 
  private:
   struct deleter {
-    engine on;
-    void operator()(void* memory) const { sycl::free(memory, on.queue()); }
+    syclamp::engine engine;
+    void operator()(void* memory) const { sycl::free(memory, engine.queue()); }
   };
   using memory = std::unique_ptr<void, deleter>;
 
   memory allocate(std::size_t bytes) const {
-    memory fresh(sycl::malloc_device(bytes, on_.queue()), deleter{on_});
+    memory fresh(sycl::malloc_device(bytes, engine_.queue()), deleter{engine_});
     if (!fresh) throw std::runtime_error(fmt::format("the device has no {} bytes of memory left", bytes));
     return fresh;
   }
 
   void add(fp16_fate& fate, const tensor_list& list, const inspection& before) {
     const std::uint64_t elements = list.elements();
-    const tensor_list wide(on_, array_view(wide_.get(), elements, element_type::float32)),
-        narrow(on_, array_view(narrow_.get(), elements, element_type::float16));
+    const tensor_list wide(engine_, array_view(wide_.get(), elements, element_type::float32)),
+        narrow(engine_, array_view(narrow_.get(), elements, element_type::float16));
     const auto* factor = static_cast<const float*>(scale_.get());
-    on_.queue().memcpy(scale_.get(), &fate.scale, sizeof fate.scale);
+    engine_.queue().memcpy(scale_.get(), &fate.scale, sizeof fate.scale);
     scale(list, wide, factor);
     scale(list, narrow, factor);
-    const inspector look_wide(wide, detail::histogram), look_narrow(narrow);
-    look_wide();
-    look_narrow();
+    const inspector look_wide(wide, inspection_level::histogram), look_narrow(narrow);
+    look_wide.run();
+    look_narrow.run();
     const inspection stored = look_narrow.result();
     const exponent_histogram histogram = look_wide.histogram();
     const float amax = look_wide.result().amax;
     fate.elements += elements;
-    fate.zeros += stored.zeros;
-    fate.subnormals += stored.subnormals;
-    fate.overflows += stored.infs - before.infs;
-    fate.normals += elements - stored.zeros - stored.subnormals - stored.infs - stored.nans;
+    fate.zero_count += stored.zero_count;
+    fate.subnormal_count += stored.subnormal_count;
+    fate.overflows += stored.inf_count - before.inf_count;
+    fate.normals += elements - stored.zero_count - stored.subnormal_count - stored.inf_count - stored.nan_count;
     for (std::uint32_t i = 0; i < exponent_histogram::size; ++i) fate.exponents.counts[i] += histogram.counts[i];
     if (std::bit_cast<std::uint32_t>(amax) > std::bit_cast<std::uint32_t>(fate.amax)) fate.amax = amax;  // NaN is most
   }
 
-  engine on_;
+  engine engine_;
   element_type type_;
   memory data_, wide_, narrow_, scale_;
 };
 
-exponent_report count(const options& asked) {
-  const bool is_sample = asked.file.empty();
-  exponent_report report{.source = is_sample ? "a made-up sample" : printable(asked.file), .type = name_of(asked.type)};
+exponent_report count(const options& options) {
+  const bool is_sample = options.file.empty();
+  exponent_report report{.source = is_sample ? "a made-up sample" : printable(options.file),
+                         .type = to_string(options.type)};
   report.fates.push_back({.scale = 1.0f});
-  if (asked.scale != 1.0f) report.fates.push_back({.scale = asked.scale});
-  const engine on;
+  if (options.scale != 1.0f) report.fates.push_back({.scale = options.scale});
+  const syclamp::engine engine;
   std::unique_ptr<workspace> space;
   const auto handle = [&](const void* data, std::size_t elements) {
-    if (!space) space = std::make_unique<workspace>(on, elements, asked.type);
+    if (!space) space = std::make_unique<workspace>(engine, elements, options.type);
     space->count(data, elements, report);
   };
   if (is_sample) {
     const std::vector<float> sample = made_up_sample();
     handle(sample.data(), sample.size());
   } else {
-    read_pieces(asked, handle);
+    read_pieces(options, handle);
   }
   return report;
 }
@@ -173,12 +174,12 @@ json json_of(const fp16_fate& fate) {
     if (const std::uint64_t count = fate.exponents.counts[bin]; count != 0)
       exponents.push_back({bin - exponent_histogram::bias, count});
   return {{"scale", fate.scale},
-          {"zero", fate.zeros},
-          {"subnormal", fate.subnormals},
+          {"zero", fate.zero_count},
+          {"subnormal", fate.subnormal_count},
           {"normal", fate.normals},
           {"overflow", fate.overflows},
-          {"zero_share", share(fate.zeros)},
-          {"subnormal_share", share(fate.subnormals)},
+          {"zero_share", share(fate.zero_count)},
+          {"subnormal_share", share(fate.subnormal_count)},
           {"normal_share", share(fate.normals)},
           {"overflow_share", share(fate.overflows)},
           {"amax", number(fate.amax)},
@@ -186,26 +187,26 @@ json json_of(const fp16_fate& fate) {
           {"exponents", exponents}};
 }
 
-json json_of(const exponent_report& report, const options& asked) {
+json json_of(const exponent_report& report, const options& options) {
   json results = json::array();
   for (const fp16_fate& fate : report.fates) results.push_back(json_of(fate));
-  return {{"file", asked.file.empty() ? json(nullptr) : json(asked.file)},
+  return {{"file", options.file.empty() ? json(nullptr) : json(options.file)},
           {"type", report.type},
           {"elements", report.elements},
-          {"zeros", report.zeros},
+          {"zeros", report.zero_count},
           {"not_finite", report.not_finite},
           {"results", results}};
 }
 
-void run(const options& asked) {
-  if (!(asked.scale >= 0x1p-126f && std::isfinite(asked.scale)))  // a NaN is not, either
+void run(const options& options) {
+  if (!(options.scale >= 0x1p-126f && std::isfinite(options.scale)))  // a NaN is not, either
     throw CLI::ValidationError("--scale", "a scale lies between 2^-126 and the largest FP32, 3.4028235e38");
-  if (!asked.svg_file.empty()) need_writable(asked.svg_file);
-  const exponent_report report = count(asked);
-  if (!asked.svg_file.empty()) write_output(asked.svg_file, svg_of(report));
-  if (asked.as_json) {
+  if (!options.svg_file.empty()) need_writable(options.svg_file);
+  const exponent_report report = count(options);
+  if (!options.svg_file.empty()) write_output(options.svg_file, svg_of(report));
+  if (options.as_json) {
     // Names of files may be any bytes; those that are no UTF-8 cannot be in JSON.
-    fmt::print("{}\n", json_of(report, asked).dump(2, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}\n", json_of(report, options).dump(2, ' ', false, json::error_handler_t::replace));
   } else {
     fmt::print("{}", text_of(report));
   }
@@ -216,26 +217,26 @@ void run(const options& asked) {
 void add_exponents_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "exponents", "Shows how large gradients are, by powers of two, and what becomes of them when stored as FP16.");
-  auto asked = std::make_shared<options>();
-  auto* file = command->add_option("--file", asked->file,
+  const auto given = std::make_shared<options>();
+  auto* file = command->add_option("--file", given->file,
                                    "Gradients as they lie in memory, without a header; a made-up sample if not given");
   auto* type = command
                    ->add_option_function<std::string>(
                        "--type",
-                       [asked](const std::string& name) {
-                         asked->type =
-                             *std::ranges::find_if(training_types, [&](auto one) { return name_of(one) == name; });
+                       [given](const std::string& name) {
+                         given->type = *std::ranges::find_if(training_types,
+                                                             [&](auto entry) { return to_string(entry) == name; });
                        },
                        "How they are stored: float16, bfloat16 or float32, in this machine's byte order")
                    ->check(CLI::IsMember({"float16", "bfloat16", "float32"}))
                    ->type_name("TYPE");
   file->needs(type);
   type->needs(file);
-  command->add_option("--scale", asked->scale, "Show also what becomes of them with this loss scale")
+  command->add_option("--scale", given->scale, "Show also what becomes of them with this loss scale")
       ->type_name("S")
       ->default_str("1");
-  command->add_option("--svg", asked->svg_file, "Write the picture to this file, as SVG");
-  command->add_flag("--json", asked->as_json, "Print JSON: counts, shares, and [exponent, count] of each full bin");
+  command->add_option("--svg", given->svg_file, "Write the picture to this file, as SVG");
+  command->add_flag("--json", given->as_json, "Print JSON: counts, shares, and [exponent, count] of each full bin");
   command->footer(
       "Example: syclamp exponents --scale 65536\n\n"
       "Without --file the numbers are made up: 262144 of them, always the same, with magnitudes that are log-normal\n"
@@ -243,7 +244,7 @@ void add_exponents_command(CLI::App& program) {
       "the device: numbers are multiplied by the scale in FP32 and rounded to FP16, as a backward pass would. In "
       "JSON,\n"
       "the exponent -127 stands for what is below 2^-126, and 128 for what is not finite in FP32.");
-  command->callback([asked] { run(*asked); });
+  command->callback([given] { run(*given); });
 }
 
 }  // namespace syclamp::program

@@ -20,8 +20,8 @@ struct zone_look {
   char letter;          ///< that bars of text are made of
   std::uint64_t fp16_fate::* count;
 };
-constexpr zone_look zones[] = {{"zero", "zero", '.', &fp16_fate::zeros},
-                               {"subnormal", "subnormal, with fewer bits", '-', &fp16_fate::subnormals},
+constexpr zone_look zones[] = {{"zero", "zero", '.', &fp16_fate::zero_count},
+                               {"subnormal", "subnormal, with fewer bits", '-', &fp16_fate::subnormal_count},
                                {"normal", "normal", '#', &fp16_fate::normals},
                                {"overflow", "Inf, beyond the range", '!', &fp16_fate::overflows}};
 const zone_look& look_of(int exponent) { return zones[static_cast<std::size_t>(zone_of(exponent))]; }
@@ -145,7 +145,7 @@ std::string percent(std::uint64_t part, std::uint64_t all) {
 std::string text_of(const exponent_report& report) {
   const auto& fates = report.fates;
   std::string text = fmt::format("{} numbers, {}, of {}", report.elements, report.type, report.source);
-  text += fmt::format("; {} were zero before", percent(report.zeros, report.elements));
+  text += fmt::format("; {} were zero before", percent(report.zero_count, report.elements));
   if (report.not_finite != 0) text += fmt::format(", {} Inf or NaN", percent(report.not_finite, report.elements));
   text += fmt::format("\n\n{:<30}", "as FP16, with the scale");
   for (const fp16_fate& fate : fates) text += fmt::format("{:>12}", name_of_scale(fate.scale));
@@ -158,7 +158,7 @@ std::string text_of(const exponent_report& report) {
   std::vector<std::vector<std::uint64_t>> bars;
   for (const fp16_fate& fate : fates) bars.push_back(shown(fate, report.not_finite));
   const auto is_empty = [&](int exponent) {
-    return std::ranges::all_of(bars, [&](const auto& one) { return one[exponent - lowest] == 0; });
+    return std::ranges::all_of(bars, [&](const auto& entry) { return entry[exponent - lowest] == 0; });
   };
   int from = lowest, to = highest;
   while (from < -25 && is_empty(from)) ++from;
@@ -166,9 +166,9 @@ std::string text_of(const exponent_report& report) {
   const int longest = fates.size() == 1 ? 64 : 31;
   for (int exponent = to; exponent >= from; --exponent) {
     std::string line = fmt::format("{:>7} ", name_of_bin(exponent));
-    for (const auto& one : bars) {
-      const std::uint64_t most = std::max<std::uint64_t>(1, std::ranges::max(one));
-      const std::uint64_t length = length_of(one[exponent - lowest], most, static_cast<std::uint64_t>(longest));
+    for (const auto& entry : bars) {
+      const std::uint64_t most = std::max<std::uint64_t>(1, std::ranges::max(entry));
+      const std::uint64_t length = length_of(entry[exponent - lowest], most, static_cast<std::uint64_t>(longest));
       line += fmt::format("|{:<{}} ", std::string(length, look_of(exponent).letter), longest);
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';

@@ -21,10 +21,10 @@ struct policy_options {
 
 /// Adds --init, --growth, --backoff, --interval, --min, --max and --hysteresis.
 /// \param into  must live as long as the command
-void add_policy_options(CLI::App& command, policy_options& into);
+void add_policy_options(CLI::App& command, policy_options& options);
 
 /// A preset with other numbers.
 /// \throws invalid_argument if that is no policy
-scaling_policy policy_of(const std::string& preset_name, const policy_options& asked);
+scaling_policy policy_of(const std::string& preset_name, const policy_options& options);
 
 }  // namespace syclamp::program

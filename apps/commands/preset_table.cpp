@@ -15,7 +15,7 @@ namespace syclamp::program {
 namespace {
 
 double backoff_of(const scaling_policy& policy) {
-  return policy.backoff_by_growth ? 1.0 / policy.growth : policy.backoff;
+  return policy.replay.backoff_by_growth ? 1.0 / policy.growth_factor : policy.backoff_factor;
 }
 
 /// A number as people write it: large and small powers of two as such.
@@ -30,27 +30,29 @@ std::string short_number(double value) {
 using row = std::vector<std::string>;
 
 row numbers_of(const std::string& name, const scaling_policy& policy) {
-  const bool counts = policy.grow == growth_kind::interval, is_statistical = policy.grow == growth_kind::log_max;
-  const std::string growth = counts           ? short_number(policy.growth)
-                             : is_statistical ? "log_max"
-                                              : fmt::format("{0}, later {0}^(1/interval)", short_number(policy.growth));
+  const bool counts = policy.growth_mode == growth_kind::interval,
+             is_statistical = policy.growth_mode == growth_kind::log_max;
+  const std::string growth = counts ? short_number(policy.growth_factor)
+                             : is_statistical
+                                 ? "log_max"
+                                 : fmt::format("{0}, later {0}^(1/interval)", short_number(policy.growth_factor));
   return {name,
-          short_number(policy.init),
+          short_number(policy.init_scale),
           growth,
           is_statistical ? "" : short_number(backoff_of(policy)),
-          is_statistical ? "" : fmt::format("{}", policy.interval),
-          counts ? name_of(policy.test) : "",
+          is_statistical ? "" : fmt::format("{}", policy.growth_interval),
+          counts ? to_string(policy.replay.growth_test) : "",
           short_number(policy.min),
           short_number(policy.max),
-          name_of(policy.limits),
-          policy.hysteresis == 1 ? "" : fmt::format("{} {}", policy.hysteresis, name_of(policy.counting))};
+          to_string(policy.replay.bounds),
+          policy.hysteresis == 1 ? "" : fmt::format("{} {}", policy.hysteresis, to_string(policy.hysteresis_mode))};
 }
 
 /// Markdown that can be read in a terminal, too.
 std::string table_of(const std::vector<row>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 3);
-  for (const row& one : rows)
-    for (std::size_t i = 0; i < one.size(); ++i) widths[i] = std::max(widths[i], one[i].size());
+  for (const row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   const auto line_of = [&](const row& cells, char fill) {
     std::string line = "|";
     for (std::size_t i = 0; i < cells.size(); ++i)
@@ -66,23 +68,23 @@ std::string table_of(const std::vector<row>& rows) {
 
 nlohmann::ordered_json preset_list() {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const preset_info& one : presets()) {
-    const scaling_policy policy = preset(one.name);
-    list.push_back({{"name", one.name},
-                    {"replays", one.peer},
-                    {"note", one.note},
-                    {"init", policy.init},
-                    {"growth", policy.growth},
+  for (const preset_info& preset : scaling_presets()) {
+    const scaling_policy policy = scaling_preset(preset.name);
+    list.push_back({{"name", preset.name},
+                    {"replays", preset.framework},
+                    {"note", preset.note},
+                    {"init", policy.init_scale},
+                    {"growth", policy.growth_factor},
                     {"backoff", backoff_of(policy)},
-                    {"interval", policy.interval},
+                    {"interval", policy.growth_interval},
                     {"min", policy.min},
                     {"max", policy.max},
                     {"hysteresis", policy.hysteresis},
-                    {"counting", name_of(policy.counting)},
-                    {"grow", name_of(policy.grow)},
-                    {"test", name_of(policy.test)},
-                    {"limits", name_of(policy.limits)},
-                    {"one_step_late", policy.one_step_late},
+                    {"counting", to_string(policy.hysteresis_mode)},
+                    {"grow", to_string(policy.growth_mode)},
+                    {"test", to_string(policy.replay.growth_test)},
+                    {"limits", to_string(policy.replay.bounds)},
+                    {"one_step_late", policy.replay.one_step_late},
                     {"nan_patience", policy.nan_patience}});
   }
   return list;
@@ -91,10 +93,10 @@ nlohmann::ordered_json preset_list() {
 std::string preset_tables() {
   std::vector<row> numbers{
       {"preset", "init", "growth", "backoff", "interval", "test", "min", "max", "limits", "hysteresis"}};
-  std::vector<row> words{{"preset", "replays", "where the peer is broken, throws or leaves it open"}};
-  for (const preset_info& one : presets()) {
-    numbers.push_back(numbers_of(one.name, preset(one.name)));
-    words.push_back({one.name, one.peer, one.note});
+  std::vector<row> words{{"preset", "replays", "where the framework is broken, throws or leaves it open"}};
+  for (const preset_info& preset : scaling_presets()) {
+    numbers.push_back(numbers_of(preset.name, scaling_preset(preset.name)));
+    words.push_back({preset.name, preset.framework, preset.note});
   }
   return table_of(numbers) + '\n' + table_of(words);
 }

@@ -33,16 +33,16 @@ std::vector<simulated_result> on_host(const scaling_policy& policy, const std::v
   scaler_snapshot scaler = scaler_snapshot::fresh(policy);
   std::vector<simulated_result> results;
   results.reserve(steps.size());
-  for (const simulated_step& step : steps) results.push_back(advance(scaler, step));
+  for (const simulated_step& step : steps) results.push_back(simulate_step(scaler, step));
   return results;
 }
 
-/// Drives the kernels: gradients of zeros, of which one is an Inf or a NaN where the trace says so.
+/// Drives the kernels: gradients of zero_count, of which one is an Inf or a NaN where the trace says so.
 std::vector<simulated_result> on_device(const scaling_policy& policy, const std::vector<simulated_step>& steps) {
   constexpr std::size_t elements = 64, kinds = 4;
   constexpr std::uint16_t infinity = 0x7c00, nan = 0x7e00;  // of FP16
-  const engine on;
-  sycl::queue& queue = on.queue();
+  const syclamp::engine engine;
+  sycl::queue& queue = engine.queue();
   const auto free = [&](std::uint16_t* memory) { sycl::free(memory, queue); };
   const std::unique_ptr<std::uint16_t, decltype(free)> memory(
       sycl::malloc_device<std::uint16_t>(elements * kinds, queue), free);
@@ -52,10 +52,10 @@ std::vector<simulated_result> on_device(const scaling_policy& policy, const std:
     if ((flags & found_nan) != 0) content[flags * elements + 1] = nan;
   }
   queue.memcpy(memory.get(), content.data(), content.size() * sizeof content[0]);
-  tensor_list gradients(on, array_view(memory.get(), elements, element_type::float16));
+  tensor_list gradients(engine, array_view(memory.get(), elements, element_type::float16));
 
   constexpr std::size_t drained = 1024;
-  loss_scaler scaler(on, policy, {.ledger = drained});
+  loss_scaler scaler(engine, policy, {.ledger = drained});
   std::vector<simulated_result> results;
   scaler.on_step([&](const ledger_entry& entry) {
     const step_record& record = entry.record;
@@ -63,15 +63,15 @@ std::vector<simulated_result> on_device(const scaling_policy& policy, const std:
   });
   for (std::size_t i = 0; i < steps.size(); ++i) {
     gradients.set_address(0, memory.get() + elements * (steps[i].flags % kinds));
-    scaler.scaled_by_caller();
+    scaler.begin_step();
     scaler.inspect(gradients);
     scaler.update();
     if ((i + 1) % drained == 0) {
-      on.wait();
+      engine.wait();
       scaler.report();
     }
   }
-  on.wait();
+  engine.wait();
   scaler.report();
   return results;
 }
@@ -82,12 +82,12 @@ json number(double value) { return std::isfinite(value) ? json(value) : json(nul
 json json_of(const std::string& preset, const std::vector<simulated_result>& results) {
   json before = json::array(), after = json::array(), applied = json::array(), status = json::array(),
        outcome = json::array();
-  for (const simulated_result& one : results) {
-    before.push_back(number(one.scale_before));
-    after.push_back(number(one.scale_after));
-    applied.push_back(one.outcome == step_outcome::applied);
-    status.push_back(name_of(one.status));
-    outcome.push_back(name_of(one.outcome));
+  for (const simulated_result& result : results) {
+    before.push_back(number(result.scale_before));
+    after.push_back(number(result.scale_after));
+    applied.push_back(result.outcome == step_outcome::applied);
+    status.push_back(to_string(result.status));
+    outcome.push_back(to_string(result.outcome));
   }
   return {{"preset", preset},   {"scale_before", before}, {"scale_after", after},
           {"applied", applied}, {"status", status},       {"outcome", outcome}};
@@ -97,65 +97,66 @@ json json_of(const std::string& preset, const std::vector<simulated_result>& res
 void print_table(const std::vector<simulated_result>& results) {
   fmt::print("{:>14}  {:<14} {:<16} {:>16} {:>16}\n", "steps", "outcome", "status", "scale before", "after");
   for (std::size_t first = 0; first < results.size();) {
-    const simulated_result& one = results[first];
+    const simulated_result& result = results[first];
     const auto is_like_it = [&](const simulated_result& next) {
-      return one.scale_before == one.scale_after && next.outcome == one.outcome && next.status == one.status &&
-             next.scale_before == one.scale_before && next.scale_after == one.scale_after;
+      return result.scale_before == result.scale_after && next.outcome == result.outcome &&
+             next.status == result.status && next.scale_before == result.scale_before &&
+             next.scale_after == result.scale_after;
     };
     std::size_t last = first;
     while (last + 1 < results.size() && is_like_it(results[last + 1])) ++last;
     const std::string steps = first == last ? fmt::format("{}", first + 1) : fmt::format("{}-{}", first + 1, last + 1);
-    fmt::print("{:>14}  {:<14} {:<16} {:>16} {:>16}\n", steps, name_of(one.outcome), name_of(one.status),
-               static_cast<double>(one.scale_before), static_cast<double>(one.scale_after));
+    fmt::print("{:>14}  {:<14} {:<16} {:>16} {:>16}\n", steps, to_string(result.outcome), to_string(result.status),
+               static_cast<double>(result.scale_before), static_cast<double>(result.scale_after));
     first = last + 1;
   }
   const auto skips =
-      std::ranges::count_if(results, [](const auto& one) { return one.outcome != step_outcome::applied; });
+      std::ranges::count_if(results, [](const auto& entry) { return entry.outcome != step_outcome::applied; });
   fmt::print("{} steps, {} skipped\n", results.size(), skips);
 }
 
-void replay_ledger(const options& asked, const scaling_policy& policy) {
+void replay_ledger(const options& options, const scaling_policy& policy) {
   std::vector<ledger_entry> ledger;
   try {
-    ledger = read_ledger(read_whole_file(asked.ledger_file, longest_ledger));
+    ledger = read_ledger(read_whole_file(options.ledger_file, longest_ledger));
   } catch (const invalid_argument& wrong) {
-    throw std::runtime_error(fmt::format("{}: {}", asked.ledger_file, wrong.what()));
+    throw std::runtime_error(fmt::format("{}: {}", options.ledger_file, wrong.what()));
   }
-  const replay_report report = replay(ledger, policy);
-  if (asked.as_json) {
-    json all = json_of(asked.preset, report.results);
+  const replay_report report = replay_ledger(ledger, policy);
+  if (options.as_json) {
+    json all = json_of(options.preset, report.results);
     all["steps"] = report.steps;
     all["skips"] = report.skips;
     all["recorded_skips"] = report.recorded_skips;
     all["zero_share"] = report.zero_share;
     all["subnormal_share"] = report.subnormal_share;
     all["final_scale"] = number(report.final_scale);
-    all["largest_safe_scale"] = number(report.largest_safe_scale);
+    all["max_safe_scale"] = number(report.max_safe_scale);
     fmt::print("{}\n", all.dump(2));
     return;
   }
   print_table(report.results);
   fmt::print("recorded: {} steps, {} skipped; of the gradients {:.2f} % were zero, {:.2f} % subnormal\n", report.steps,
              report.recorded_skips, 100 * report.zero_share, 100 * report.subnormal_share);
-  fmt::print("with {}: {} skipped, scale {} at the end\n", asked.preset, report.skips, report.final_scale);
-  fmt::print("largest static scale that would have been safe on every finite step: {}\n", report.largest_safe_scale);
+  fmt::print("with {}: {} skipped, scale {} at the end\n", options.preset, report.skips, report.final_scale);
+  fmt::print("largest static scale that would have been safe on every finite step: {}\n", report.max_safe_scale);
 }
 
-void run(const options& asked) {
+void run(const options& options) {
   scaling_policy policy;
   std::vector<simulated_step> steps;
   try {
-    policy = policy_of(asked.preset, asked.numbers);
-    if (asked.ledger_file.empty())
-      steps = read_trace(asked.trace.starts_with('@') ? read_whole_file(asked.trace.substr(1), longest_trace)
-                                                      : asked.trace);
+    policy = policy_of(options.preset, options.numbers);
+    if (options.ledger_file.empty())
+      steps = read_trace(options.trace.starts_with('@') ? read_whole_file(options.trace.substr(1), longest_trace)
+                                                        : options.trace);
   } catch (const invalid_argument& wrong) {
     throw CLI::ValidationError("simulate", wrong.what());
   }
-  if (!asked.ledger_file.empty()) return replay_ledger(asked, policy);
-  const auto results = asked.on_host ? on_host(policy, steps) : on_device(policy, steps);
-  if (asked.as_json) {
-    fmt::print("{}\n", json_of(asked.preset, results).dump(2));
+  if (!options.ledger_file.empty()) return replay_ledger(options, policy);
+  const auto results = options.on_host ? on_host(policy, steps) : on_device(policy, steps);
+  if (options.as_json) {
+    fmt::print("{}\n", json_of(options.preset, results).dump(2));
   } else {
     print_table(results);
   }
@@ -165,9 +166,9 @@ void list_presets(bool as_json) { fmt::print("{}", as_json ? preset_list().dump(
 
 std::string described_presets() {
   std::string text = "Presets:\n";
-  for (const preset_info& one : presets()) {
-    text += fmt::format("  {:<22} {}\n", one.name, one.peer);
-    if (!one.note.empty()) text += fmt::format("  {:<22}   {}\n", "", one.note);
+  for (const preset_info& preset : scaling_presets()) {
+    text += fmt::format("  {:<22} {}\n", preset.name, preset.framework);
+    if (!preset.note.empty()) text += fmt::format("  {:<22}   {}\n", "", preset.note);
   }
   return text;
 }
@@ -177,39 +178,39 @@ std::string described_presets() {
 void add_simulate_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "simulate", "Shows how a scaling policy moves its scale over a sequence of clean and overflowing steps.");
-  auto asked = std::make_shared<options>();
+  const auto given = std::make_shared<options>();
   std::vector<std::string> names;
-  for (const preset_info& one : presets()) names.push_back(one.name);
-  command->add_option("--preset", asked->preset, "Policy to simulate, see below")
+  for (const preset_info& preset : scaling_presets()) names.push_back(preset.name);
+  command->add_option("--preset", given->preset, "Policy to simulate, see below")
       ->check(CLI::IsMember(names))
       ->type_name("NAME")
       ->capture_default_str();
-  add_policy_options(*command, asked->numbers);
-  auto* trace = command->add_option("--trace", asked->trace,
+  add_policy_options(*command, given->numbers);
+  auto* trace = command->add_option("--trace", given->trace,
                                     "The steps: . clean, i Inf, n NaN; @FILE reads them from a file of up to 1 MiB");
   auto* ledger =
-      command->add_option("--ledger", asked->ledger_file,
+      command->add_option("--ledger", given->ledger_file,
                           "A recorded ledger (CSV or JSON lines, up to 256 MiB and 4194304 steps) instead: what would "
                           "the policy have done?");
   trace->excludes(ledger);
-  auto* list = command->add_flag("--list", asked->lists_presets,
+  auto* list = command->add_flag("--list", given->lists_presets,
                                  "List the presets with their numbers instead, as Markdown, or JSON with --json");
   list->excludes(trace)->excludes(ledger);
   auto* where = command
                     ->add_option_function<std::string>(
-                        "--where", [asked](const std::string& where) { asked->on_host = where == "host"; },
+                        "--where", [given](const std::string& where) { given->on_host = where == "host"; },
                         "device: drive the kernels; host: the same rules on the host")
                     ->check(CLI::IsMember({"device", "host"}))
                     ->default_str("device");
   where->excludes(ledger);
-  command->add_flag("--json", asked->as_json, "Print JSON: one entry for each step in each array");
+  command->add_flag("--json", given->as_json, "Print JSON: one entry for each step in each array");
   command->footer("Example: syclamp simulate --preset megatron --interval 4 --trace ....i.ii....\n\n" +
                   described_presets());
-  command->callback([asked, command] {
-    if (asked->lists_presets) return list_presets(asked->as_json);
+  command->callback([given, command] {
+    if (given->lists_presets) return list_presets(given->as_json);
     if (command->count("--trace") + command->count("--ledger") == 0)
       throw CLI::RequiredError("simulate: --trace, --ledger or --list");
-    run(*asked);
+    run(*given);
   });
 }
 

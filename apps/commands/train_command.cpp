@@ -31,17 +31,17 @@ using training::trainer;
 // --- Before ---
 
 /// What would throw away the work of hours at its end is found at once.
-void prepare_outputs(const train_options& asked) {
-  if (!asked.report_folder.empty()) {
+void prepare_outputs(const train_options& options) {
+  if (!options.report_folder.empty()) {
     need_report_program();
     std::error_code failed;
-    fs::create_directories(asked.report_folder, failed);
+    fs::create_directories(options.report_folder, failed);
     if (failed)
-      throw std::runtime_error(fmt::format("cannot make the folder {}: {}", asked.report_folder, failed.message()));
-    need_writable(fs::path(asked.report_folder) / "index.html");
+      throw std::runtime_error(fmt::format("cannot make the folder {}: {}", options.report_folder, failed.message()));
+    need_writable(fs::path(options.report_folder) / "index.html");
   }
-  if (!asked.results_file().empty()) need_writable(asked.results_file());
-  if (!asked.checkpoint_file.empty()) need_writable(asked.checkpoint_file);
+  if (!options.results_file().empty()) need_writable(options.results_file());
+  if (!options.checkpoint_file.empty()) need_writable(options.checkpoint_file);
 }
 
 // --- Running it ---
@@ -49,7 +49,7 @@ void prepare_outputs(const train_options& asked) {
 /// Writes the checkpoint, if there is to be one.
 class saver {
  public:
-  saver(trainer& of, std::string file) : trainer_(of), file_(std::move(file)) {}
+  saver(trainer& trainer, std::string file) : trainer_(trainer), file_(std::move(file)) {}
 
   void now() {
     if (!file_.empty() && trainer_.result().steps != 0) trainer_.save(file_);
@@ -67,40 +67,40 @@ class saver {
 };
 
 /// A task of which nothing is done yet.
-task_result begin_of(const engine& on, const task& what, const train_options& asked) {
-  const std::uint64_t epochs = asked.epochs.value_or(what.epochs);
-  return {.task = what.name,
-          .command = command_of(asked, what.name, epochs),
-          .seed = asked.seed,
+task_result begin_of(const engine& engine, const task& measured, const train_options& options) {
+  const std::uint64_t epochs = options.epochs.value_or(measured.epochs);
+  return {.task = measured.name,
+          .command = command_of(options, measured.name, epochs),
+          .seed = options.seed,
           .epochs = epochs,
-          .steps = epochs * what.steps_per_epoch(),
-          .batch = what.batch,
-          .device = on.queue().get_device().get_info<sycl::info::device::name>(),
-          .profile = std::string(on.profile_name()),
+          .steps = epochs * measured.steps_per_epoch(),
+          .batch = measured.batch,
+          .device = engine.queue().get_device().get_info<sycl::info::device::name>(),
+          .profile = std::string(engine.profile_name()),
           .interrupted = true};
 }
 
 /// Adds the runs of a task to its result, one by one: whatever ends it, what was trained until then is there.
-void train_task(const engine& on, const task& what, const train_options& asked, task_result& result) {
-  for (const run_settings& settings : runs_of(asked)) {
+void train_task(const engine& engine, const task& measured, const train_options& options, task_result& result) {
+  for (const run_settings& settings : runs_of(options)) {
     if (interruption::is_asked_for()) return;
-    const progress_bar bar(what.name + " " + settings.name);
-    trainer one(on, what, settings);
-    if (asked.resumes) one.load(asked.checkpoint_file);
-    saver save(one, asked.checkpoint_file);
+    const progress_bar bar(measured.name + " " + settings.name);
+    trainer run(engine, measured, settings);
+    if (options.resumes) run.load(options.checkpoint_file);
+    saver save(run, options.checkpoint_file);
     const auto show = [&](std::uint64_t done, std::uint64_t all) {
       bar.show(done, all);
       save.now_and_then();
     };
     const auto keep = [&] {
-      if (one.result().steps == 0) return;
-      result.runs.push_back(one.result());
-      result.parameters = one.weights();
-      if (const std::string path = one.gemm_path(); result.gemm.find(path) == std::string::npos)
+      if (run.result().steps == 0) return;
+      result.runs.push_back(run.result());
+      result.parameters = run.weights();
+      if (const std::string path = run.gemm_path(); result.gemm.find(path) == std::string::npos)
         result.gemm += (result.gemm.empty() ? "" : ", ") + path;
     };
     try {
-      one.train(result.epochs, {.progress = show, .shall_stop = interruption::is_asked_for});
+      run.train(result.epochs, {.progress = show, .shall_stop = interruption::is_asked_for});
     } catch (...) {
       keep();
       throw;
@@ -113,11 +113,11 @@ void train_task(const engine& on, const task& what, const train_options& asked, 
 
 /// Trains all tasks that there is time for.
 /// \param results  gets what there is, also if this throws
-void train_all(const engine& on, const std::vector<task>& tasks, const train_options& asked,
+void train_all(const engine& engine, const std::vector<task>& tasks, const train_options& options,
                std::vector<task_result>& results) {
-  for (const task& what : tasks) {
+  for (const task& measured : tasks) {
     if (interruption::is_asked_for() && !results.empty()) return;
-    train_task(on, what, asked, results.emplace_back(begin_of(on, what, asked)));
+    train_task(engine, measured, options, results.emplace_back(begin_of(engine, measured, options)));
     if (results.back().runs.empty() && results.size() > 1) return results.pop_back();
     fmt::print("\n{}", training::table_of(results.back()));
     flush_output();
@@ -127,51 +127,52 @@ void train_all(const engine& on, const std::vector<task>& tasks, const train_opt
 // --- After ---
 
 /// The object of the one task that was asked for, or an array of them.
-std::string text_of(const train_options& asked, const std::vector<task_result>& results) {
+std::string text_of(const train_options& options, const std::vector<task_result>& results) {
   json all = json::array();
-  for (const task_result& one : results) all.push_back(training::json_of(one));
-  const json& shown = asked.tasks.size() == 1 ? all[0] : all;
+  for (const task_result& result : results) all.push_back(training::json_of(result));
+  const json& shown = options.tasks.size() == 1 ? all[0] : all;
   return shown.dump(2, ' ', false, json::error_handler_t::replace) + "\n";  // names of files may be anything
 }
 
-void write_results(const train_options& asked, const std::vector<task_result>& results) {
-  const fs::path file = asked.results_file();
+void write_results(const train_options& options, const std::vector<task_result>& results) {
+  const fs::path file = options.results_file();
   if (!file.empty()) {
     std::fflush(stdout);  // in this order, if the file is standard output
-    write_output(file, text_of(asked, results));
+    write_output(file, text_of(options, results));
   }
-  if (asked.report_folder.empty() || results.front().runs.empty()) return;
-  make_report(file, asked.report_folder);
-  fmt::print("\nThe report is {}\n", printable((fs::path(asked.report_folder) / "index.html").string()));
+  if (options.report_folder.empty() || results.front().runs.empty()) return;
+  make_report(file, options.report_folder);
+  fmt::print("\nThe report is {}\n", printable((fs::path(options.report_folder) / "index.html").string()));
 }
 
 /// Training has failed: keeps what it had shown until then.
-void rescue_results(const train_options& asked, std::vector<task_result>& results) {
-  std::erase_if(results, [](const task_result& one) { return one.runs.empty(); });
+void rescue_results(const train_options& options, std::vector<task_result>& results) {
+  std::erase_if(results, [](const task_result& result) { return result.runs.empty(); });
   if (results.empty()) return;
   try {
-    write_results(asked, results);
+    write_results(options, results);
   } catch (const std::exception& also_failed) {
     print_error(also_failed.what());
   }
 }
 
-void run(const train_options& asked) {
-  prepare_outputs(asked);
+void run(const train_options& options) {
+  prepare_outputs(options);
   const interruption watch;
   std::vector<task> tasks;
-  for (const std::string& name : asked.tasks) tasks.push_back(task_named(name, asked));
-  const engine on = training::timed_engine();
-  fmt::print("{}, profile {}\n", on.queue().get_device().get_info<sycl::info::device::name>(), on.profile_name());
+  for (const std::string& name : options.tasks) tasks.push_back(task_named(name, options));
+  const engine engine = training::timed_engine();
+  fmt::print("{}, profile {}\n", engine.queue().get_device().get_info<sycl::info::device::name>(),
+             engine.profile_name());
   flush_output();
   std::vector<task_result> results;
   try {
-    train_all(on, tasks, asked, results);
+    train_all(engine, tasks, options, results);
   } catch (...) {
-    rescue_results(asked, results);
+    rescue_results(options, results);
     throw;
   }
-  write_results(asked, results);
+  write_results(options, results);
   if (interruption::is_asked_for()) throw interrupted{interruption::signal()};
 }
 
@@ -180,11 +181,11 @@ void run(const train_options& asked) {
 void add_train_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "train", "Trains a small model in one precision, or in all of them, and shows what loss scaling does for it.");
-  auto asked = std::make_shared<train_options>();
-  add_train_options(*command, *asked);
-  command->callback([asked] {
-    check_train_options(*asked);
-    run(*asked);
+  const auto given = std::make_shared<train_options>();
+  add_train_options(*command, *given);
+  command->callback([given] {
+    check_train_options(*given);
+    run(*given);
   });
 }
 

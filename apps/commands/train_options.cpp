@@ -14,15 +14,15 @@ using training::run_settings;
 using training::task;
 
 precision_policy formats_of(const std::string& precision) {
-  return policy_named(precision == "fp32" ? "float32" : precision == "fp16" ? "mixed_float16" : "mixed_bfloat16");
+  return precision_preset(precision == "fp32" ? "float32" : precision == "fp16" ? "mixed_float16" : "mixed_bfloat16");
 }
 
 scaling_policy fixed_at(double scale) {
-  scaling_policy policy{.mode = scaling_mode::fixed, .init = scale};
+  scaling_policy policy{.mode = scaling_mode::fixed, .init_scale = scale};
   policy.power_of_two = false;
   policy.min = std::min(policy.min, scale);
   policy.max = std::max(policy.max, scale);
-  validate(policy);
+  policy.validate();
   return policy;
 }
 
@@ -44,8 +44,8 @@ bool is_preset(const std::string& scaling) {
 }
 
 /// --data, else the folder SYCLAMP_DATA, else the folder of set-up.
-std::filesystem::path digits_file(const train_options& asked) {
-  if (!asked.data_file.empty()) return asked.data_file;
+std::filesystem::path digits_file(const train_options& options) {
+  if (!options.data_file.empty()) return options.data_file;
   const char* folder = std::getenv("SYCLAMP_DATA");
   return std::filesystem::path(folder != nullptr && *folder != '\0' ? folder : SYCLAMP_DATA_FOLDER) / "digits.csv";
 }
@@ -70,7 +70,7 @@ std::string quoted(const std::string& word) {
 
 std::string explanation() {
   std::vector<std::string> names;
-  for (const preset_info& one : presets()) names.push_back(one.name);
+  for (const preset_info& preset : scaling_presets()) names.push_back(preset.name);
   return fmt::format(
       R"(Tasks:
   field    A surrogate for a simulation: 8 parameters in, a damped spherical wave at 16 x 16 x 16 points out. Four
@@ -121,22 +121,23 @@ std::filesystem::path train_options::results_file() const {
   return std::filesystem::path(report_folder) / "train.json";
 }
 
-std::vector<run_settings> runs_of(const train_options& asked) {
+std::vector<run_settings> runs_of(const train_options& options) {
   const auto run = [&](const std::string& name, const std::string& precision, const std::string& scaling) {
-    return run_settings{name,      precision, scaling, formats_of(precision), scaling_named(scaling, asked.numbers),
-                        asked.seed};
+    return run_settings{name,        precision, scaling, formats_of(precision), scaling_named(scaling, options.numbers),
+                        options.seed};
   };
-  if (!asked.compares) return {run(asked.precision + "-" + asked.scaling, asked.precision, asked.scaling)};
+  if (!options.compares) return {run(options.precision + "-" + options.scaling, options.precision, options.scaling)};
   return {run("fp32", "fp32", "none"), run("fp16-none", "fp16", "none"),
           run("fp16-static", "fp16", fmt::format("static:{}", static_scale)), run("fp16-dynamic", "fp16", "dynamic"),
           run("bf16", "bf16", "none")};
 }
 
-training::task task_named(const std::string& name, const train_options& asked) {
-  return name == "digits" ? training::digits_task(digits_file(asked), asked.batch) : training::field_task(asked.batch);
+training::task task_named(const std::string& name, const train_options& options) {
+  return name == "digits" ? training::digits_task(digits_file(options), options.batch)
+                          : training::field_task(options.batch);
 }
 
-std::string command_of(const train_options& asked, const std::string& task, std::uint64_t epochs) {
+std::string command_of(const train_options& options, const std::string& task, std::uint64_t epochs) {
   std::string text = "syclamp train";
   const auto add = [&](const char* option, const auto& value) {
     text += fmt::format(" {} {}", option, quoted(fmt::format("{}", value)));
@@ -145,86 +146,87 @@ std::string command_of(const train_options& asked, const std::string& task, std:
     if (value) add(option, *value);
   };
   add("--task", task);
-  if (asked.compares) {
+  if (options.compares) {
     text += " --compare";
   } else {
-    add("--precision", asked.precision);
-    add("--scaling", asked.scaling);
+    add("--precision", options.precision);
+    add("--scaling", options.scaling);
   }
   add("--epochs", epochs);
-  add("--seed", asked.seed);
-  add_if_given("--init", asked.numbers.init);
-  add_if_given("--growth", asked.numbers.growth);
-  add_if_given("--backoff", asked.numbers.backoff);
-  add_if_given("--interval", asked.numbers.interval);
-  add_if_given("--min", asked.numbers.min);
-  add_if_given("--max", asked.numbers.max);
-  add_if_given("--hysteresis", asked.numbers.hysteresis);
-  if (task == "digits" && !asked.data_file.empty()) add("--data", asked.data_file);
-  if (asked.batch != 0) add("--batch", asked.batch);
+  add("--seed", options.seed);
+  add_if_given("--init", options.numbers.init);
+  add_if_given("--growth", options.numbers.growth);
+  add_if_given("--backoff", options.numbers.backoff);
+  add_if_given("--interval", options.numbers.interval);
+  add_if_given("--min", options.numbers.min);
+  add_if_given("--max", options.numbers.max);
+  add_if_given("--hysteresis", options.numbers.hysteresis);
+  if (task == "digits" && !options.data_file.empty()) add("--data", options.data_file);
+  if (options.batch != 0) add("--batch", options.batch);
   return text;
 }
 
-void add_train_options(CLI::App& command, train_options& into) {
+void add_train_options(CLI::App& command, train_options& options) {
   std::vector<std::string> choices(std::begin(training::task_names), std::end(training::task_names));
   choices.emplace_back("all");
   std::vector<std::string> scalings{"none", "dynamic"};
-  for (const preset_info& one : presets()) scalings.push_back(one.name);
+  for (const preset_info& preset : scaling_presets()) scalings.push_back(preset.name);
   const auto is_scaling = [scalings](const std::string& name) {
     const bool is_known = name.starts_with("static") || std::ranges::find(scalings, name) != scalings.end();
     return is_known ? std::string{} : name + " is none of " + fmt::format("{}, static:S", fmt::join(scalings, ", "));
   };
-  command.add_option("--task", into.tasks, "What to learn: field, digits or all; may be repeated")
+  command.add_option("--task", options.tasks, "What to learn: field, digits or all; may be repeated")
       ->check(CLI::IsMember(choices))
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--precision", into.precision, "fp32, fp16 or bf16")
+  command.add_option("--precision", options.precision, "fp32, fp16 or bf16")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--scaling", into.scaling, "Loss scaling: none, static:S, dynamic or a preset, see below")
+  command.add_option("--scaling", options.scaling, "Loss scaling: none, static:S, dynamic or a preset, see below")
       ->check(CLI::Validator(is_scaling, "", "scaling"))
       ->type_name("NAME")
       ->capture_default_str();
-  auto* compares = command.add_flag("--compare", into.compares,
+  auto* compares = command.add_flag("--compare", options.compares,
                                     "Train in fp32, fp16-none, fp16-static, fp16-dynamic and bf16, with the same data");
   compares->excludes("--precision")->excludes("--scaling");
-  command.add_option("--epochs", into.epochs, "How often to go through the samples; default: what the task needs")
+  command.add_option("--epochs", options.epochs, "How often to go through the samples; default: what the task needs")
       ->check(CLI::Range(1, 1'000'000));
-  command.add_option("--seed", into.seed, "Of the first weights and of the order of samples")->capture_default_str();
-  add_policy_options(command, into.numbers);
-  command.add_option("--data", into.data_file, "File of the task digits");
-  command.add_option("--json", into.json_file, "Write everything that was measured to this file as JSON");
-  command.add_option("--report", into.report_folder, "Make a page of it: FOLDER/index.html")->type_name("FOLDER");
+  command.add_option("--seed", options.seed, "Of the first weights and of the order of samples")->capture_default_str();
+  add_policy_options(command, options.numbers);
+  command.add_option("--data", options.data_file, "File of the task digits");
+  command.add_option("--json", options.json_file, "Write everything that was measured to this file as JSON");
+  command.add_option("--report", options.report_folder, "Make a page of it: FOLDER/index.html")->type_name("FOLDER");
   auto* checkpoint =
-      command.add_option("--checkpoint", into.checkpoint_file,
+      command.add_option("--checkpoint", options.checkpoint_file,
                          fmt::format("Save the run to this new file, every {} s, at its end, on Ctrl-C and on SIGTERM",
                                      time_between_checkpoints.count()));
   checkpoint->excludes(compares)->type_name("FILE");
-  command.add_flag("--resume", into.resumes, "Go on with the run of --checkpoint; --epochs counts from its beginning")
+  command
+      .add_flag("--resume", options.resumes, "Go on with the run of --checkpoint; --epochs counts from its beginning")
       ->needs(checkpoint);
-  command.add_option("--batch", into.batch)->group("");  // for tests
+  command.add_option("--batch", options.batch)->group("");  // for tests
   command.footer(explanation());
 }
 
-void check_train_options(train_options& asked) {
+void check_train_options(train_options& options) {
   std::vector<std::string> tasks;
-  for (const std::string& name : asked.tasks)
-    for (const std::string one : training::task_names)
-      if ((name == one || name == "all") && std::ranges::find(tasks, one) == tasks.end()) tasks.push_back(one);
-  asked.tasks = tasks;
-  const std::string& file = asked.checkpoint_file;
+  for (const std::string& name : options.tasks)
+    for (const std::string value : training::task_names)
+      if ((name == value || name == "all") && std::ranges::find(tasks, value) == tasks.end()) tasks.push_back(value);
+  options.tasks = tasks;
+  const std::string& file = options.checkpoint_file;
   if (tasks.size() > 1 && !file.empty())
     throw CLI::ValidationError("--checkpoint", "holds one run; train one task at a time");
-  if (std::error_code failed; !file.empty() && !asked.resumes && std::filesystem::exists(file, failed))
+  if (std::error_code failed; !file.empty() && !options.resumes && std::filesystem::exists(file, failed))
     throw CLI::ValidationError(
         "--checkpoint", file + " is there already; go on with its run by --resume, or remove it, or name another file");
-  if (!asked.compares && !is_preset(asked.scaling) && asked.numbers.has_any())
+  if (!options.compares && !is_preset(options.scaling) && options.numbers.has_any())
     throw CLI::ValidationError(
         "--scaling",
-        asked.scaling + " has no numbers that could be changed; --init to --hysteresis are for dynamic or a preset");
+        options.scaling + " has no numbers that could be changed; --init to --hysteresis are for dynamic or a preset");
   try {
-    runs_of(asked);
+    runs_of(options);
   } catch (const invalid_argument& wrong) {
     throw CLI::ValidationError("--scaling", wrong.what());
   }

@@ -30,18 +30,18 @@ struct train_options {
 };
 
 /// \param into  must live as long as the command
-void add_train_options(CLI::App& command, train_options& into);
+void add_train_options(CLI::App& command, train_options& options);
 
 /// Makes `tasks` a list of tasks without repetition.
 /// \throws CLI::ValidationError if options do not go together
-void check_train_options(train_options& asked);
+void check_train_options(train_options& options);
 
 /// \throws invalid_argument if there is no such scaling
-std::vector<training::run_settings> runs_of(const train_options& asked);
+std::vector<training::run_settings> runs_of(const train_options& options);
 
-training::task task_named(const std::string& name, const train_options& asked);
+training::task task_named(const std::string& name, const train_options& options);
 
 /// What makes the same runs of a task again, but for where results go; words are quoted as a shell wants them.
-std::string command_of(const train_options& asked, const std::string& task, std::uint64_t epochs);
+std::string command_of(const train_options& options, const std::string& task, std::uint64_t epochs);
 
 }  // namespace syclamp::program

@@ -7,34 +7,34 @@
 
 namespace syclamp::training {
 
-batches::batches(const engine& on, const task& of, element_type compute, std::uint64_t seed)
-    : on_(on),
-      task_(of),
+batches::batches(const engine& engine, const task& task, element_type compute, std::uint64_t seed)
+    : engine_(engine),
+      task_(task),
       compute_(compute),
       seed_(seed),
-      training_(upload(of.training)),
-      held_out_(upload(of.held_out)),
-      order_(of.steps_per_epoch()) {
+      training_(upload(task.training)),
+      held_out_(upload(task.held_out)),
+      order_(task.steps_per_epoch()) {
   for (std::uint64_t i = 0; i < order_.size(); ++i) order_[i] = i;
-  if (of.shuffles_rows) shuffled_ = of.training;
+  if (task.shuffles_rows) shuffled_ = task.training;
 }
 
 batches::uploaded batches::upload(const samples& from) const {
   const bool is_narrow = compute_ != element_type::float32;
   uploaded made;
-  made.wide_inputs = device_array(on_, from.inputs.size(), element_type::float32);
-  made.inputs = is_narrow ? device_array(on_, from.inputs.size(), compute_) : made.wide_inputs;
+  made.wide_inputs = device_array(engine_, from.inputs.size(), element_type::float32);
+  made.inputs = is_narrow ? device_array(engine_, from.inputs.size(), compute_) : made.wide_inputs;
   if (task_.is_classifier()) {
-    made.labels = device_array(on_, from.labels.size(), element_type::float32);  // of 4 bytes, too
+    made.labels = device_array(engine_, from.labels.size(), element_type::float32);  // of 4 bytes, too
   } else {
-    made.targets = device_array(on_, from.targets.size(), element_type::float32);
+    made.targets = device_array(engine_, from.targets.size(), element_type::float32);
   }
   fill(made, from);
   return made;
 }
 
 void batches::fill(const uploaded& where, const samples& from) const {
-  sycl::queue& queue = on_.queue();
+  sycl::queue& queue = engine_.queue();
   queue.memcpy(where.wide_inputs.data(), from.inputs.data(), from.inputs.size() * sizeof(float));
   if (task_.is_classifier()) {
     queue.memcpy(where.labels.data(), from.labels.data(), from.labels.size() * sizeof(std::uint32_t));
@@ -42,8 +42,8 @@ void batches::fill(const uploaded& where, const samples& from) const {
     queue.memcpy(where.targets.data(), from.targets.data(), from.targets.size() * sizeof(float));
   }
   if (where.inputs.data() != where.wide_inputs.data())
-    cast(tensor_list(on_, where.wide_inputs.view()), tensor_list(on_, where.inputs.view()));
-  on_.wait();
+    cast(tensor_list(engine_, where.wide_inputs.view()), tensor_list(engine_, where.inputs.view()));
+  engine_.wait();
 }
 
 void batches::begin_epoch(std::uint64_t epoch) {
@@ -67,16 +67,16 @@ void batches::begin_epoch(std::uint64_t epoch) {
   fill(training_, shuffled_);
 }
 
-batch batches::part(const uploaded& of, std::uint64_t first, std::uint64_t rows) const {
+batch batches::part(const uploaded& data, std::uint64_t first, std::uint64_t rows) const {
   const auto rows_of = [&](const device_array& all, std::uint64_t columns) {
-    const auto* begin = static_cast<const char*>(all.data()) + first * columns * size_of(all.type());
+    const auto* begin = static_cast<const char*>(all.data()) + first * columns * bytes_per_element(all.type());
     return matrix_view(begin, rows, columns, all.type());
   };
-  batch some{.inputs = rows_of(of.inputs, task_.inputs()), .targets = {}};
+  batch some{.inputs = rows_of(data.inputs, task_.inputs()), .targets = {}};
   if (task_.is_classifier()) {
-    some.labels = static_cast<const std::uint32_t*>(of.labels.data()) + first;
+    some.labels = static_cast<const std::uint32_t*>(data.labels.data()) + first;
   } else {
-    some.targets = rows_of(of.targets, task_.outputs());
+    some.targets = rows_of(data.targets, task_.outputs());
   }
   return some;
 }

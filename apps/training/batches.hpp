@@ -23,7 +23,7 @@ class batches {
  public:
   /// Uploads the samples; inputs in the format of the computation, targets and labels as they are. Waits.
   /// \param of  must outlive this
-  batches(const engine& on, const task& of, element_type compute, std::uint64_t seed);
+  batches(const engine& engine, const task& task, element_type compute, std::uint64_t seed);
 
   /// Call it before the first batch of an epoch, with nothing of the epoch before still under way. Waits.
   void begin_epoch(std::uint64_t epoch);
@@ -37,9 +37,9 @@ class batches {
   };
   uploaded upload(const samples& from) const;
   void fill(const uploaded& where, const samples& from) const;
-  batch part(const uploaded& of, std::uint64_t first, std::uint64_t rows) const;
+  batch part(const uploaded& data, std::uint64_t first, std::uint64_t rows) const;
 
-  engine on_;
+  engine engine_;
   const task& task_;
   element_type compute_;
   std::uint64_t seed_;

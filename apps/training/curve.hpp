@@ -32,15 +32,15 @@ class curve {
           fmt::format("of {} points a curve keeps {}, but there are {}; it is damaged", added, kept, points_.size()));
   }
 
-  void add(const Point& one) {
+  void add(const Point& point) {
     if (last_is_extra()) points_.pop_back();
     const std::uint64_t before = stride();
     ++added_;
     if (stride() != before) {
       for (std::size_t i = 0; 2 * i < points_.size(); ++i) points_[i] = points_[2 * i];
-      points_.resize(points_.size() / 2, one);
+      points_.resize(points_.size() / 2, point);
     }
-    points_.push_back(one);
+    points_.push_back(point);
   }
 
   const std::vector<Point>& points() const { return points_; }

@@ -19,9 +19,10 @@ class device_array {
   device_array() = default;
 
   /// \throws out_of_memory_error
-  device_array(const engine& on, std::uint64_t count, element_type type) : count_(count), type_(type) {
-    const std::uint64_t bytes = count * size_of(type);
-    memory_ = {sycl::malloc_device(bytes, on.queue()), [on](void* memory) { sycl::free(memory, on.queue()); }};
+  device_array(const engine& engine, std::uint64_t count, element_type type) : count_(count), type_(type) {
+    const std::uint64_t bytes = count * bytes_per_element(type);
+    memory_ = {sycl::malloc_device(bytes, engine.queue()),
+               [engine](void* memory) { sycl::free(memory, engine.queue()); }};
     if (!memory_ && bytes != 0)
       throw out_of_memory_error(
           fmt::format("train: the device has no {} bytes of memory left; use another device, or fewer samples", bytes));

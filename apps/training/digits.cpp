@@ -26,20 +26,20 @@ constexpr unsigned brightest = 16;
 
 /// The whole file; what is not a file of digits may have no end.
 std::string text_of(const std::filesystem::path& file) {
-  constexpr std::size_t most_bytes = 1u << 20;  // four times what is expected
+  constexpr std::size_t max_bytes = 1u << 20;  // four times what is expected
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) refuse(file, std::strerror(errno));
-  std::string text(most_bytes + 1, '\0');
+  std::string text(max_bytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad() || std::filesystem::is_directory(file)) refuse(file, "it cannot be read");
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > most_bytes) refuse(file, fmt::format("it has more than {} bytes", most_bytes));
+  if (text.size() > max_bytes) refuse(file, fmt::format("it has more than {} bytes", max_bytes));
   return text;
 }
 
 /// Numbers of a line, all of them in their range.
-void read_line(std::string_view line, std::uint64_t number, const std::filesystem::path& file, samples& into) {
+void read_line(std::string_view line, std::uint64_t number, const std::filesystem::path& file, samples& target) {
   const char* at = line.data();
   const char* const end = at + line.size();
   for (std::uint64_t column = 0; column <= pixels; ++column) {
@@ -51,13 +51,13 @@ void read_line(std::string_view line, std::uint64_t number, const std::filesyste
       refuse(file, fmt::format("column {} of line {} is not a number from 0 to {}, or the line has not {} of them",
                                column + 1, number, most, pixels + 1));
     if (is_last) {
-      into.labels.push_back(value);
+      target.labels.push_back(value);
     } else {
-      into.inputs.push_back(static_cast<float>(value) / (brightest / 2.0f) - 1.0f);
+      target.inputs.push_back(static_cast<float>(value) / (brightest / 2.0f) - 1.0f);
     }
     at = after + 1;
   }
-  ++into.count;
+  ++target.count;
 }
 
 }  // namespace

@@ -42,15 +42,17 @@ constexpr std::array<range, parameter_count> ranges{{{-1.0, -0.5},
                                                      {0.0, std::numbers::pi}}};
 
 /// exp(-damping · t) · cos(k · (r - speed · t) + phase), with r from the source to each point of the unit cube.
-void compute_wave(const std::array<double, parameter_count>& of, float* field) {
+void compute_wave(const std::array<double, parameter_count>& parameters, float* field) {
   const auto place = [](std::uint64_t i) { return (static_cast<double>(i) + 0.5) / side; };
-  const auto amplitude = static_cast<float>(std::exp(-of[damping] * of[time]));
-  const auto shift = static_cast<float>(of[phase] - of[wave_number] * of[speed] * of[time]);
-  const auto k = static_cast<float>(of[wave_number]);
+  const auto amplitude = static_cast<float>(std::exp(-parameters[damping] * parameters[time]));
+  const auto shift =
+      static_cast<float>(parameters[phase] - parameters[wave_number] * parameters[speed] * parameters[time]);
+  const auto k = static_cast<float>(parameters[wave_number]);
   for (std::uint64_t i = 0; i < side; ++i)
     for (std::uint64_t j = 0; j < side; ++j)
       for (std::uint64_t l = 0; l < side; ++l) {
-        const double x = place(i) - of[source_x], y = place(j) - of[source_y], z = place(l) - of[source_z];
+        const double x = place(i) - parameters[source_x], y = place(j) - parameters[source_y],
+                     z = place(l) - parameters[source_z];
         const auto r = static_cast<float>(std::sqrt(x * x + y * y + z * z));
         *field++ = amplitude * std::cos(k * r + shift);
       }

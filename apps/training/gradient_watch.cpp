@@ -7,15 +7,15 @@
 namespace syclamp::training {
 namespace {
 
-tensor_list with_output(const engine& on, const tensor_list& weights, const array_view& output) {
+tensor_list with_output(const engine& engine, const tensor_list& weights, const array_view& output) {
   std::vector<tensor> all;
   for (std::size_t i = 0; i < weights.size(); ++i) all.push_back({.elements = weights[i], .name = weights.name(i)});
   all.push_back({.elements = output, .name = "output"});
-  return {on, all};
+  return {engine, all};
 }
 
 exponent_result exponents_of(const exponent_histogram& bins, const inspection& all, std::uint64_t step) {
-  exponent_result result{.step = step, .zeros = all.zeros, .infs = all.infs, .nans = all.nans};
+  exponent_result result{.step = step, .zeros = all.zero_count, .infs = all.inf_count, .nans = all.nan_count};
   const auto first = std::begin(bins.counts), last = std::end(bins.counts) - 1;  // the last bin is not finite
   const auto is_used = [](std::uint64_t count) { return count != 0; };
   const auto low = std::find_if(first, last, is_used);
@@ -28,25 +28,25 @@ exponent_result exponents_of(const exponent_histogram& bins, const inspection& a
 
 }  // namespace
 
-gradient_watch::gradient_watch(const engine& on, const tensor_list& weights, const array_view& output)
-    : inspector_(with_output(on, weights, output), detail::histogram) {}
+gradient_watch::gradient_watch(const engine& engine, const tensor_list& weights, const array_view& output)
+    : inspector_(with_output(engine, weights, output), inspection_level::histogram) {}
 
-void gradient_watch::look(std::uint64_t step, run_result& into) const {
-  inspector_();
+void gradient_watch::record(std::uint64_t step, run_result& result) const {
+  inspector_.run();
   const tensor_list& list = inspector_.list();
-  const auto seen = inspector_.tensors();
-  into.tensors.resize(list.size());
+  const auto inspected = inspector_.tensors();
+  result.tensors.resize(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
-    tensor_result& one = into.tensors[i];
-    one.name = list.name(i);
-    one.elements = seen[i].elements;
-    one.zeros += static_cast<double>(seen[i].zeros);
-    one.subnormals += static_cast<double>(seen[i].subnormals);
-    const auto amax = static_cast<double>(seen[i].amax);
-    if (std::isfinite(amax)) one.amax = std::max(one.amax, amax);
+    tensor_result& tensor = result.tensors[i];
+    tensor.name = list.name(i);
+    tensor.elements = inspected[i].elements;
+    tensor.zeros += static_cast<double>(inspected[i].zero_count);
+    tensor.subnormals += static_cast<double>(inspected[i].subnormal_count);
+    const auto amax = static_cast<double>(inspected[i].amax);
+    if (std::isfinite(amax)) tensor.amax = std::max(tensor.amax, amax);
   }
-  ++into.looks;
-  into.exponents = exponents_of(inspector_.histogram(), inspector_.result(), step);
+  ++result.looks;
+  result.exponents = exponents_of(inspector_.histogram(), inspector_.result(), step);
 }
 
 void gradient_watch::need_same(const run_result& result) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of gradients in their format: zeros, subnormals, exponents.
+// What becomes of gradients in their format: zero_count, subnormal_count, exponents.
 #pragma once
 
 #include "apps/training/result.hpp"
@@ -9,10 +9,10 @@ namespace syclamp::training {
 /// Looks at the gradients of the weights and of the output, as they are stored.
 class gradient_watch {
  public:
-  gradient_watch(const engine& on, const tensor_list& weights, const array_view& output);
+  gradient_watch(const engine& engine, const tensor_list& weights, const array_view& output);
 
   /// Adds what there is now to a result. Waits.
-  void look(std::uint64_t step, run_result& into) const;
+  void record(std::uint64_t step, run_result& result) const;
 
   /// \throws invalid_argument if a result is of other tensors
   void need_same(const run_result& result) const;

@@ -21,7 +21,7 @@ namespace syclamp::training {
 class model {
  public:
   /// Weights are a function of the seed. Makes room for passes of up to `rows` samples. Waits.
-  model(const engine& on, const mlp_shape& shape, const precision_policy& formats, std::uint64_t rows,
+  model(const engine& engine, const mlp_shape& shape, const precision_policy& formats, std::uint64_t rows,
         std::uint64_t seed);
 
   /// The output of each row of `x`, valid until the next pass. Does not wait.
@@ -53,9 +53,9 @@ class model {
                    std::uint64_t rows, random_numbers random);
   void add_parameter(const std::string& name, const device_array& master, const device_array& copy,
                      const device_array& gradient);
-  matrix_view weight_of(const layer& one) const { return one.weight.matrix(one.outputs, one.inputs); }
+  matrix_view weight_of(const layer& layer) const { return layer.weight.matrix(layer.outputs, layer.inputs); }
 
-  engine on_;
+  engine engine_;
   activation between_;
   precision_policy formats_;
   std::vector<layer> layers_;

@@ -84,9 +84,9 @@ struct run_result {
  private:
   double zero_share_of(std::span<const tensor_result> some) const {
     double zeros = 0.0, elements = 0.0;
-    for (const tensor_result& one : some) {
-      zeros += one.zeros;
-      elements += static_cast<double>(one.elements) * static_cast<double>(looks);
+    for (const tensor_result& tensor : some) {
+      zeros += tensor.zeros;
+      elements += static_cast<double>(tensor.elements) * static_cast<double>(looks);
     }
     return zeros / elements;
   }

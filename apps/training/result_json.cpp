@@ -14,18 +14,18 @@ json number(double value) { return std::isfinite(value) ? json(value) : json(nul
 template <typename Points, typename Convert>
 json array_of(const Points& points, Convert convert) {
   json all = json::array();
-  for (const auto& one : points) all.push_back(convert(one));
+  for (const auto& entry : points) all.push_back(convert(entry));
   return all;
 }
 
 json tensors_of(const run_result& run) {
-  return array_of(run.tensors, [&](const tensor_result& one) {
-    const double seen = static_cast<double>(one.elements) * static_cast<double>(run.looks);
-    return json{{"name", one.name},
-                {"elements", one.elements},
-                {"zero_share", number(one.zeros / seen)},
-                {"subnormal_share", number(one.subnormals / seen)},
-                {"amax", number(one.amax)}};
+  return array_of(run.tensors, [&](const tensor_result& tensor) {
+    const double value = static_cast<double>(tensor.elements) * static_cast<double>(run.looks);
+    return json{{"name", tensor.name},
+                {"elements", tensor.elements},
+                {"zero_share", number(tensor.zeros / value)},
+                {"subnormal_share", number(tensor.subnormals / value)},
+                {"amax", number(tensor.amax)}};
   });
 }
 
@@ -88,7 +88,7 @@ json json_of(const task_result& task) {
           {"device", task.device},
           {"profile", task.profile},
           {"gemm", task.gemm},
-          {"version", version()},
+          {"version", library_version()},
           {"date", now()},
           {"interrupted", task.interrupted},
           {"runs", array_of(task.runs, [](const run_result& run) { return json_of(run); })}};

@@ -21,17 +21,17 @@ std::string text_of(const json& value) {
   return value.is_string() ? printable(value.get_ref<const std::string&>().substr(0, longest)) : shown(value);
 }
 
-[[noreturn]] void refuse(const char* what, const std::string& why) {
-  throw invalid_argument(fmt::format("notes.{} {}; the file is damaged, use another copy", what, why));
+[[noreturn]] void refuse(const char* subject, const std::string& why) {
+  throw invalid_argument(fmt::format("notes.{} {}; the file is damaged, use another copy", subject, why));
 }
 
-void need_range(const char* what, double value, double least, double most) {
+void need_range(const char* subject, double value, double least, double most) {
   if (!(value >= least && value <= most))
-    refuse(what, fmt::format("is {}, but it must be from {} to {}", value, least, most));
+    refuse(subject, fmt::format("is {}, but it must be from {} to {}", value, least, most));
 }
 
-void need_at_most(const char* what, std::uint64_t value, std::uint64_t most) {
-  if (value > most) refuse(what, fmt::format("is {}, but it must be at most {}", value, most));
+void need_at_most(const char* subject, std::uint64_t value, std::uint64_t most) {
+  if (value > most) refuse(subject, fmt::format("is {}, but it must be at most {}", value, most));
 }
 
 std::uint64_t step_of(std::uint64_t step) { return step; }
@@ -42,21 +42,22 @@ std::uint64_t step_of(const Point& point) {
 
 /// Steps go up, and none is beyond the last.
 template <typename Point>
-void check_curve(const char* what, const curve<Point>& points, std::uint64_t steps) {
-  need_at_most(what, points.added(), steps);
+void check_curve(const char* subject, const curve<Point>& points, std::uint64_t steps) {
+  need_at_most(subject, points.added(), steps);
   std::uint64_t last = 0;
   for (const Point& point : points.points()) {
     const std::uint64_t step = step_of(point);
-    if (step <= last || step > steps) refuse(what, fmt::format("has step {} after {}, of {} steps", step, last, steps));
+    if (step <= last || step > steps)
+      refuse(subject, fmt::format("has step {} after {}, of {} steps", step, last, steps));
     last = step;
   }
 }
 
 /// What is loaded can be shown and saved again.
 void check(const run_result& result) {
-  constexpr std::uint64_t most_steps = std::uint64_t{1} << 52;  // as in the scaler's part of a checkpoint
+  constexpr std::uint64_t max_steps = std::uint64_t{1} << 52;  // as in the scaler's part of a checkpoint
   constexpr double largest = std::numeric_limits<double>::max();
-  need_at_most("steps", result.steps, most_steps);
+  need_at_most("steps", result.steps, max_steps);
   need_range("seconds", result.seconds, 0.0, largest);
   need_range("final_scale", result.final_scale, std::numeric_limits<double>::min(), largest);
   check_curve("losses", result.losses, result.steps);
@@ -68,11 +69,11 @@ void check(const run_result& result) {
   for (const held_out_point& point : result.held_out.points())
     if (!std::isnan(point.accuracy)) need_range("held_out[].accuracy", point.accuracy, 0.0, 1.0);
   need_at_most("looks", result.looks, result.steps);
-  for (const tensor_result& one : result.tensors) {
-    const double seen = static_cast<double>(one.elements) * static_cast<double>(result.looks);
-    need_range("tensors[].zeros", one.zeros, 0.0, seen);
-    need_range("tensors[].subnormals", one.subnormals, 0.0, seen);
-    need_range("tensors[].amax", one.amax, 0.0, largest);
+  for (const tensor_result& tensor : result.tensors) {
+    const double value = static_cast<double>(tensor.elements) * static_cast<double>(result.looks);
+    need_range("tensors[].zeros", tensor.zeros, 0.0, value);
+    need_range("tensors[].subnormals", tensor.subnormals, 0.0, value);
+    need_range("tensors[].amax", tensor.amax, 0.0, largest);
   }
   const exponent_result& bins = result.exponents;
   need_at_most("exponents.step", bins.step, result.steps);

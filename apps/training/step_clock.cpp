@@ -6,40 +6,40 @@
 namespace syclamp::training {
 namespace {
 
-double median(std::vector<double> of) {
-  if (of.empty()) return unknown;
-  const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
-  std::ranges::nth_element(of, middle);
+double median(std::vector<double> values) {
+  if (values.empty()) return unknown;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
   return *middle;
 }
 
 using nanoseconds = std::uint64_t;
-nanoseconds end_of(const sycl::event& one) {
-  return one.get_profiling_info<sycl::info::event_profiling::command_end>();
+nanoseconds end_of(const sycl::event& event) {
+  return event.get_profiling_info<sycl::info::event_profiling::command_end>();
 }
-nanoseconds start_of(const sycl::event& one) {
-  return one.get_profiling_info<sycl::info::event_profiling::command_start>();
+nanoseconds start_of(const sycl::event& event) {
+  return event.get_profiling_info<sycl::info::event_profiling::command_start>();
 }
 double seconds(nanoseconds from, nanoseconds to) { return to > from ? static_cast<double>(to - from) * 1e-9 : 0.0; }
 
 }  // namespace
 
-step_clock::step_clock(const engine& on)
-    : takes_times_(on.queue().has_property<sycl::property::queue::enable_profiling>()) {}
+step_clock::step_clock(const engine& engine)
+    : takes_times_(engine.queue().has_property<sycl::property::queue::enable_profiling>()) {}
 
-void step_clock::add(const step_events& one) {
-  if (takes_times_) waiting_.push_back(one);
+void step_clock::add(const step_events& events) {
+  if (takes_times_) waiting_.push_back(events);
 }
 
 void step_clock::read() {
-  for (const step_events& one : waiting_) {
-    const nanoseconds loss = end_of(one.loss), backward = end_of(one.backward), apply = end_of(one.apply);
-    const nanoseconds applying = start_of(one.apply);
-    forward_.push_back(seconds(end_of(one.before), loss));
+  for (const step_events& events : waiting_) {
+    const nanoseconds loss = end_of(events.loss), backward = end_of(events.backward), apply = end_of(events.apply);
+    const nanoseconds applying = start_of(events.apply);
+    forward_.push_back(seconds(end_of(events.before), loss));
     backward_.push_back(seconds(loss, backward));
     inspect_.push_back(seconds(backward, applying));
     apply_.push_back(seconds(applying, apply));
-    update_.push_back(seconds(apply, end_of(one.update)));
+    update_.push_back(seconds(apply, end_of(events.update)));
   }
   waiting_.clear();
 }

@@ -19,9 +19,9 @@ struct step_events {
 class step_clock {
  public:
   /// Without a queue that takes times nothing is collected, and times are unknown.
-  explicit step_clock(const engine& on);
+  explicit step_clock(const engine& engine);
 
-  void add(const step_events& one);
+  void add(const step_events& events);
 
   /// Reads the times of steps that are complete. Waits for those that are not.
   void read();

@@ -10,29 +10,29 @@
 namespace syclamp::training {
 namespace {
 
-std::uint64_t most_rows(const task& of) { return std::max(of.batch, of.held_out.count); }
+std::uint64_t max_rows(const task& task) { return std::max(task.batch, task.held_out.count); }
 
-scaler_options enough_ledger(const task& of) {
+scaler_options enough_ledger(const task& task) {
   constexpr std::uint64_t least = 1024;
-  return {.ledger = static_cast<std::uint32_t>(std::max(least, 2 * of.steps_per_epoch()))};
+  return {.ledger = static_cast<std::uint32_t>(std::max(least, 2 * task.steps_per_epoch()))};
 }
 
 }  // namespace
 
-trainer::trainer(const engine& on, const task& of, run_settings settings)
-    : on_(on),
-      task_(of),
+trainer::trainer(const engine& engine, const task& task, run_settings settings)
+    : engine_(engine),
+      task_(task),
       settings_(std::move(settings)),
-      model_(on, of.model, settings_.formats, most_rows(of), settings_.seed),
-      batches_(on, of, settings_.formats.compute, settings_.seed),
-      optimizer_(on, model_.parameters(), of.optimizer),
-      scaler_(on, settings_.policy, enough_ledger(of)),
-      row_losses_(on, most_rows(of), element_type::float32),
-      losses_(on, of.steps_per_epoch() + 1, element_type::float32),
-      watch_(on, optimizer_.gradients(), whole_output_gradient()),
-      clock_(on) {
+      model_(engine, task.model, settings_.formats, max_rows(task), settings_.seed),
+      batches_(engine, task, settings_.formats.compute, settings_.seed),
+      optimizer_(engine, model_.parameters(), task.optimizer),
+      scaler_(engine, settings_.policy, enough_ledger(task)),
+      row_losses_(engine, max_rows(task), element_type::float32),
+      losses_(engine, task.steps_per_epoch() + 1, element_type::float32),
+      watch_(engine, optimizer_.gradients(), whole_output_gradient()),
+      clock_(engine) {
   result_ = {.name = settings_.name, .precision = settings_.precision, .scaling = settings_.scaling};
-  optimizer_.set_schedule(of.schedule);
+  optimizer_.set_schedule(task.schedule);
   scaler_.prepare(optimizer_.gradients());
   scaler_.on_step([this](const ledger_entry& entry) {
     const step_record& record = entry.record;
@@ -53,29 +53,29 @@ array_view trainer::whole_output_gradient() {
   const std::uint64_t elements = task_.batch * task_.outputs();
   const element_type type = gradient_type(settings_.formats);
   if (type == settings_.formats.accumulate) return {model_.output(), elements, type};
-  output_gradient_ = device_array(on_, elements, type);
+  output_gradient_ = device_array(engine_, elements, type);
   return output_gradient_.view();
 }
 
-sycl::event trainer::compute_loss(const batch& of, const matrix_view& y, float* mean,
+sycl::event trainer::compute_loss(const batch& batch, const matrix_view& y, float* mean,
                                   const std::optional<matrix_view>& dy) {
   const loss_values loss{row_losses_.floats(), mean};
   const float* scale = scaler_.device_scale();
-  return of.targets ? mean_squared_error(on_, y, *of.targets, loss, dy, scale)
-                    : softmax_cross_entropy(on_, y, of.labels, loss, dy, scale);
+  return batch.targets ? mean_squared_error(engine_, y, *batch.targets, loss, dy, scale)
+                       : softmax_cross_entropy(engine_, y, batch.labels, loss, dy, scale);
 }
 
-sycl::event trainer::forward_and_backward(const batch& of, std::uint64_t slot, sycl::event& loss) {
-  const matrix_view y = model_.forward(of.inputs), dy = gradient_of(y);
-  loss = compute_loss(of, y, losses_.floats() + slot, dy);
-  return model_.backward(of.inputs, dy);
+sycl::event trainer::forward_and_backward(const batch& batch, std::uint64_t slot, sycl::event& loss) {
+  const matrix_view y = model_.forward(batch.inputs), dy = gradient_of(y);
+  loss = compute_loss(batch, y, losses_.floats() + slot, dy);
+  return model_.backward(batch.inputs, dy);
 }
 
 void trainer::step(std::uint64_t step_of_epoch, bool is_timed) {
   step_events events;
   events.before = last_update_;
   events.backward = forward_and_backward(batches_[step_of_epoch], step_of_epoch, events.loss);
-  scaler_.scaled_by_caller();  // by the loss
+  scaler_.begin_step();  // by the loss
   events.apply = scaler_.step(optimizer_);
   events.update = scaler_.update();
   if (is_timed) clock_.add(events);
@@ -89,10 +89,10 @@ held_out_point trainer::evaluate() {
   float* const slot = losses_.floats() + task_.steps_per_epoch();
   compute_loss(all, y, slot, {});
   float loss = 0.0f;
-  on_.queue().memcpy(&loss, slot, sizeof loss);
+  engine_.queue().memcpy(&loss, slot, sizeof loss);
   std::vector<float> logits(task_.is_classifier() ? y.rows() * y.columns() : 0);
-  on_.queue().memcpy(logits.data(), y.data(), logits.size() * sizeof(float));
-  on_.wait();
+  engine_.queue().memcpy(logits.data(), y.data(), logits.size() * sizeof(float));
+  engine_.wait();
   if (!task_.is_classifier()) return {result_.steps, static_cast<double>(loss), unknown};
   std::uint64_t right = 0;
   for (std::uint64_t i = 0; i < y.rows(); ++i) {
@@ -111,7 +111,7 @@ void trainer::warm_up() {
   batches_.begin_epoch(0);
   forward_and_backward(batches_[0], 0, loss);
   run_result unused;
-  watch_.look(0, unused);
+  watch_.record(0, unused);
   evaluate();
 }
 
@@ -129,7 +129,7 @@ void trainer::train(std::uint64_t epochs, const run_observer& observer) {
     for (; i < per_epoch && !observer.shall_stop(); ++i) step(i, i != first);
     read_back(first, i - first);
     if (i == per_epoch) {
-      watch_.look(result_.steps, result_);
+      watch_.record(result_.steps, result_);
       result_.held_out.add(evaluate());
     }
     result_.seconds = before + std::chrono::duration<double>(clock::now() - begin).count();
@@ -137,7 +137,7 @@ void trainer::train(std::uint64_t epochs, const run_observer& observer) {
   }
   if (result_.steps % per_epoch != 0) {  // stopped; a run that goes on must know nothing of this look
     resumable_ = result_;
-    if (result_.steps != begun_at) watch_.look(result_.steps, result_);  // else gradients are those of warming up
+    if (result_.steps != begun_at) watch_.record(result_.steps, result_);  // else gradients are those of warming up
     result_.held_out.add(evaluate());
   }
   result_.times = times();
@@ -158,8 +158,8 @@ step_times trainer::times() const {
 /// What the last steps have left on the device.
 void trainer::read_back(std::uint64_t first, std::uint64_t made) {
   std::vector<float> losses(made);
-  on_.queue().memcpy(losses.data(), losses_.floats() + first, made * sizeof(float));
-  on_.wait();
+  engine_.queue().memcpy(losses.data(), losses_.floats() + first, made * sizeof(float));
+  engine_.wait();
   for (std::uint64_t i = 0; i < made; ++i)
     result_.losses.add({result_.steps - made + i + 1, static_cast<double>(losses[i])});
   scaler_.report();
@@ -175,12 +175,12 @@ run_identity trainer::identity() const {
           .scaling = settings_.scaling,
           .seed = settings_.seed,
           .batch = task_.batch,
-          .init = policy.init,
-          .growth = policy.growth,
-          .backoff = policy.backoff,
+          .init = policy.init_scale,
+          .growth = policy.growth_factor,
+          .backoff = policy.backoff_factor,
           .min = policy.min,
           .max = policy.max,
-          .interval = policy.interval,
+          .interval = policy.growth_interval,
           .hysteresis = policy.hysteresis};
 }
 

@@ -36,7 +36,7 @@ class trainer {
  public:
   /// Waits, and compiles what the optimizer and the scaler need.
   /// \param of  must outlive this
-  trainer(const engine& on, const task& of, run_settings settings);
+  trainer(const engine& engine, const task& task, run_settings settings);
   trainer(const trainer&) = delete;  // the scaler reports to this one
   trainer& operator=(const trainer&) = delete;
 
@@ -57,10 +57,10 @@ class trainer {
   std::string gemm_path() const { return model_.gemm_path(); }
 
  private:
-  sycl::event compute_loss(const batch& of, const matrix_view& y, float* mean, const std::optional<matrix_view>& dy);
+  sycl::event compute_loss(const batch& batch, const matrix_view& y, float* mean, const std::optional<matrix_view>& dy);
   matrix_view gradient_of(const matrix_view& y) const;
   array_view whole_output_gradient();
-  sycl::event forward_and_backward(const batch& of, std::uint64_t slot, sycl::event& loss);
+  sycl::event forward_and_backward(const batch& batch, std::uint64_t slot, sycl::event& loss);
   run_identity identity() const;
   void warm_up();
   void step(std::uint64_t step_of_epoch, bool is_timed);
@@ -68,7 +68,7 @@ class trainer {
   held_out_point evaluate();
   step_times times() const;
 
-  engine on_;
+  engine engine_;
   const task& task_;
   run_settings settings_;
   model model_;

@@ -16,7 +16,7 @@ enum class rounding : std::uint32_t {
 };
 
 struct cast_options {
-  rounding how = rounding::to_nearest;
+  rounding rounding_mode = rounding::to_nearest;
 
   /// What is beyond the largest number when it is rounded, Inf included, becomes that number instead of Inf (E4M3:
   /// instead of NaN).

@@ -31,7 +31,7 @@ struct checkpoint_parts {
   loss_scaler* scaler = nullptr;  ///< null: there is none
 };
 
-inline constexpr std::size_t longest_notes = std::size_t{1} << 20;  ///< in bytes
+inline constexpr std::size_t max_notes_bytes = std::size_t{1} << 20;  ///< in bytes
 
 /// Saves between two steps, and not while micro-batches are accumulated (of steps that a `recorded_step` replays, the
 /// scaler cannot know where they are). At any moment, also if the process is killed or the machine loses power, the old
@@ -43,7 +43,7 @@ inline constexpr std::size_t longest_notes = std::size_t{1} << 20;  ///< in byte
 /// \param notes  any bytes
 /// \throws misuse_error between `scale` and `update`; invalid_argument if an optimizer is null or given twice, or the
 ///         notes are too long; error that names the file and the reason. The old file is as it was then.
-void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& of, std::string_view notes = {});
+void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& parts, std::string_view notes = {});
 
 /// Goes on where a checkpoint was saved. The parts are made as those that were saved: as many optimizers, of the same
 /// kinds, with as many groups and as many parameters in each, and a scaler if there was one. These may differ:
@@ -60,6 +60,6 @@ void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& 
 /// \return the notes
 /// \throws error that names the file and says what is wrong with it, or in what the parts differ. They are as they were
 ///         then, unless it says otherwise: if the disk, the device or its memory fails after the checks.
-std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_parts& into);
+std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_parts& parts);
 
 }  // namespace syclamp

@@ -11,7 +11,7 @@ namespace syclamp {
 /// Which norm of a vector is meant.
 enum class norm_kind : std::uint32_t {
   l2,         ///< square root of the sum of squares
-  l1,         ///< sum of absolute values; needs an inspector with `detail::tensors`
+  l1,         ///< sum of absolute values; needs an inspector with `inspection_level::tensors`
   l_infinity  ///< largest absolute value
 };
 

@@ -33,13 +33,13 @@ inline constexpr element_type matrix_types[] = {element_type::float16, element_t
 inline constexpr element_type training_types[] = {element_type::float16, element_type::bfloat16, element_type::float32};
 
 /// Bytes that one element occupies.
-constexpr std::uint32_t size_of(element_type type) {
+constexpr std::uint32_t bytes_per_element(element_type type) {
   const bool is_small = type == element_type::float8_e4m3 || type == element_type::float8_e5m2;
   return is_small ? 1 : type == element_type::float64 ? 8 : type == element_type::float32 ? 4 : 2;
 }
 
 /// The largest finite number of a type; of `float64`, that of the FP32 in which its values are used.
-constexpr float largest_of(element_type type) {
+constexpr float max_finite(element_type type) {
   if (type == element_type::float16) return 65504.0f;
   if (type == element_type::bfloat16) return 0x1.fep127f;
   if (type == element_type::float8_e4m3) return 448.0f;
@@ -48,7 +48,7 @@ constexpr float largest_of(element_type type) {
 }
 
 /// The name by which programs and files call the type: `float16`, `bfloat16`, `float32`, …
-constexpr const char* name_of(element_type type) {
+constexpr const char* to_string(element_type type) {
   switch (type) {
     case element_type::float16: return "float16";
     case element_type::bfloat16: return "bfloat16";
@@ -59,7 +59,7 @@ constexpr const char* name_of(element_type type) {
   }
   return "unknown";
 }
-static_assert(name_of(static_cast<element_type>(sizeof element_types / sizeof element_types[0]))[0] == 'u',
-              "a type was added: add it to `element_types`, and to `size_of` and `largest_of`");
+static_assert(to_string(static_cast<element_type>(sizeof element_types / sizeof element_types[0]))[0] == 'u',
+              "a type was added: add it to `element_types`, and to `size_of` and `max_finite`");
 
 }  // namespace syclamp

@@ -17,6 +17,12 @@ namespace launch {
 class kernel_library;
 }
 
+/// What an engine has done since it was made.
+struct engine_statistics {
+  std::uint64_t kernels_submitted = 0;
+  std::uint64_t waits = 0;  ///< how often the host has waited for the queue, by `wait` or a function that says it waits
+};
+
 /// What every operation needs: an in-order queue, the tuning profile of its device, and the compiled kernels.
 ///
 /// An engine is a handle: copies share everything and are cheap, and moving is copying. Engines do not know of each
@@ -47,11 +53,8 @@ class engine {
   /// Name of the profile in use, one of `profile_names()`.
   std::string_view profile_name() const;
 
-  /// How many kernels this engine has submitted so far.
-  std::uint64_t kernels_submitted() const;
-
-  /// How often the host has waited for this engine's queue so far, by `wait` or by a function that says it waits.
-  std::uint64_t waits() const;
+  /// Counts of what this engine has done so far.
+  engine_statistics statistics() const;
 
   /// Compiles (or loads from the cache) everything that this engine may ever submit, so that no later call does.
   /// \throws kernel_build_error

@@ -19,7 +19,7 @@ struct exponent_histogram {
 
   /// How many elements are at least 2^exponent and less than 2^(exponent + 1) in absolute value.
   /// \param exponent  from -126 to 127
-  constexpr std::uint64_t of(int exponent) const { return counts[exponent + bias]; }
+  constexpr std::uint64_t count(int exponent) const { return counts[exponent + bias]; }
 };
 
 }  // namespace syclamp

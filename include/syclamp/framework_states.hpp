@@ -19,9 +19,9 @@ namespace syclamp {
 ///               scale_window, min_scale, delayed_shift, consecutive_hysteresis}
 ///   megatron   {scale, growth_tracker, hysteresis_tracker}
 /// \throws invalid_argument if there is no such framework, or the text lacks a key or holds a value that cannot be
-std::string to_peer_state(const scaler_snapshot& snapshot, std::string_view framework);
+std::string to_framework_state(const scaler_snapshot& snapshot, std::string_view framework);
 
 /// The snapshot with the state that a framework has saved. What the framework does not save comes from `base`.
-scaler_snapshot from_peer_state(std::string_view text, std::string_view framework, scaler_snapshot base);
+scaler_snapshot from_framework_state(std::string_view text, std::string_view framework, scaler_snapshot base);
 
 }  // namespace syclamp

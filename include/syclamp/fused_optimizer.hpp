@@ -48,7 +48,7 @@ struct storage_options {
   bool remainders = false;
 
   /// Of BF16 moments and of copies of the weights. Stochastic: a function of seed, applied steps, tensor and element.
-  rounding how = rounding::to_nearest;
+  rounding rounding_mode = rounding::to_nearest;
   std::uint64_t seed = 0;
 
   /// Room for unscaled gradients in FP32, for `loss_scaler::unscale` on gradients in 16 bits.
@@ -74,10 +74,10 @@ class fused_optimizer final : public optimizer {
  public:
   /// \param settings  of all parameters, or of each group; of one kind
   /// \throws invalid_argument that names the parameter or the setting, its value and the remedy
-  fused_optimizer(const engine& on, std::vector<parameter> parameters, const optimizer_settings& settings,
+  fused_optimizer(const engine& engine, std::vector<parameter> parameters, const optimizer_settings& settings,
                   const storage_options& storage = {});
-  fused_optimizer(const engine& on, std::vector<parameter> parameters, const std::vector<optimizer_settings>& settings,
-                  const storage_options& storage = {});
+  fused_optimizer(const engine& engine, std::vector<parameter> parameters,
+                  const std::vector<optimizer_settings>& settings, const storage_options& storage = {});
   ~fused_optimizer() override;
 
   // --- A step -------------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class fused_optimizer final : public optimizer {
   /// The weights in FP32, whatever their storage. Waits.
   std::vector<float> weights(std::size_t parameter) const;
 
-  const engine& on() const;
+  const engine& get_engine() const;
 
   // For the library's own operations.
   optimizer_parts parts() const;

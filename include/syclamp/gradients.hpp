@@ -39,31 +39,32 @@ unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, con
 
 /// Sets every element to zero.
 /// \param only_if_bad  an inspection in device memory: if it found nothing, nothing is written. Null: always.
-sycl::event clear(const tensor_list& list, const inspection* only_if_bad = nullptr);
+sycl::event clear_gradients(const tensor_list& list, const inspection* only_if_bad = nullptr);
 
 /// The factor that brings the norm of unscaled gradients down to `max_norm`, from an inspection of scaled ones.
 ///
 /// Unscaling comes before clipping by construction: the norm is that of the gradients divided by the scale that the
 /// inspector was told.
-/// \param seen      in device memory, of the gradients as they are
+/// \param inspected  in device memory, of the gradients as they are
 /// \param max_norm  in device memory; if it is negative or NaN, the coefficient is a NaN
 /// \param result    in device memory
-/// \param kind      `l1` needs an inspector with `detail::tensors`: else the norm is a NaN, and nothing is clipped
-sycl::event clip_coefficient(const engine& on, const inspection* seen, const float* max_norm, clip_result* result,
-                             norm_kind kind = norm_kind::l2);
+/// \param kind      `l1` needs an inspector with `inspection_level::tensors`: else the norm is a NaN, and nothing is
+/// clipped
+sycl::event clip_coefficient(const engine& engine, const inspection* inspected, const float* max_norm,
+                             clip_result* result, norm_kind kind = norm_kind::l2);
 
 /// The same for several inspections at once, such as those of the groups of a list (`inspector::device_groups`).
 /// \param results  as many in device memory
-sycl::event clip_coefficients(const engine& on, const inspection* seen, std::uint32_t count, const float* max_norm,
-                              clip_result* results, norm_kind kind = norm_kind::l2);
+sycl::event clip_coefficients(const engine& engine, const inspection* inspected, std::uint32_t count,
+                              const float* max_norm, clip_result* results, norm_kind kind = norm_kind::l2);
 
 /// Multiplies gradients by the coefficient, in place; for those who do not let the optimizer's kernel do it. If the
 /// coefficient is a NaN, a scaler that has unscaled the gradients skips the step with the status `invalid_number`.
-sycl::event clip(const unscaled_gradients& gradients, const clip_result* by);
+sycl::event clip(const unscaled_gradients& gradients, const clip_result* clip);
 
 /// Multiplies each tensor by the coefficient of its group, in place.
 /// \param by  one a group, in device memory
-sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result* by);
+sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result* clip);
 
 /// Brings every element into [-limit, limit], in place. A NaN stays a NaN. With a limit that is negative or NaN nothing
 /// is written, and a scaler that has unscaled the gradients skips the step with the status `invalid_number`. Other

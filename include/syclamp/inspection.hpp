@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What one look at the gradients tells.
+/// The result of an inspection of gradients.
 /// This header is compiled by the host and by every device compiler: it includes nothing but the standard library.
 #pragma once
 
@@ -18,7 +18,7 @@ enum gradient_flag : std::uint32_t {
   found_by_user = 1u << 2,  ///< never set by an inspection: see `loss_scaler::device_user_flags`
 };
 
-/// `inspection::first_bad` and `first_bad_tensor` when every element is finite.
+/// `inspection::first_nonfinite` and `first_nonfinite_tensor` when every element is finite.
 inline constexpr std::uint64_t no_element = ~std::uint64_t{0};
 
 /// The result of `inspector`: filled on the device in one read of the data.
@@ -26,32 +26,32 @@ inline constexpr std::uint64_t no_element = ~std::uint64_t{0};
 /// Everything is exact but the sums, and everything is tested on the integer bits of the elements, so that no compiler
 /// flag can change it. Two inspections of the same data by the same profile are bit-equal.
 struct inspection {
-  std::uint64_t elements = 0;                   ///< how many elements were read
-  std::uint64_t infs = 0;                       ///< how many of them are +Inf or -Inf
-  std::uint64_t nans = 0;                       ///< how many are NaN, quiet or signalling
-  std::uint64_t zeros = 0;                      ///< how many are +0 or -0
-  std::uint64_t subnormals = 0;                 ///< how many are subnormal in their storage type
-  std::uint64_t first_bad_tensor = no_element;  ///< index in its list of the first tensor with an Inf or NaN
-  std::uint64_t first_bad = no_element;         ///< lowest index of an Inf or NaN within that tensor
-  std::uint64_t worst_bits = 0;                 ///< bits of the largest absolute value as an FP64: exact for every type
-  float scale = 1.0f;                           ///< by which the elements are scaled, as far as the inspector was told
+  std::uint64_t elements = 0;                         ///< how many elements were read
+  std::uint64_t inf_count = 0;                        ///< how many of them are +Inf or -Inf
+  std::uint64_t nan_count = 0;                        ///< how many are NaN, quiet or signalling
+  std::uint64_t zero_count = 0;                       ///< how many are +0 or -0
+  std::uint64_t subnormal_count = 0;                  ///< how many are subnormal in their storage type
+  std::uint64_t first_nonfinite_tensor = no_element;  ///< index in its list of the first tensor with an Inf or NaN
+  std::uint64_t first_nonfinite = no_element;         ///< lowest index of an Inf or NaN within that tensor
+  std::uint64_t amax_bits = 0;  ///< bits of the largest absolute value as an FP64: exact for every type
+  float scale = 1.0f;           ///< by which the elements are scaled, as far as the inspector was told
   float amax = 0.0f;           ///< the same as an FP32: exact unless it comes from an FP64; Inf or NaN if one was found
   float unscaled_amax = 0.0f;  ///< amax / scale
-  std::uint32_t flags = found_nothing;   ///< OR of `gradient_flag` bits
-  float sum_of_squares = 0.0f;           ///< to be multiplied by 2^squares_exponent; `norm` does so
-  float sum_of_magnitudes = 0.0f;        ///< sum of absolute values; NaN unless the inspector was asked for details
-  std::int32_t squares_exponent = 0;     ///< 0 unless the sum of squares is too large or too small for an FP32
-  std::int32_t magnitudes_exponent = 0;  ///< likewise, of the sum of absolute values
+  std::uint32_t flags = found_nothing;  ///< OR of `gradient_flag` bits
+  float sum_of_squares = 0.0f;          ///< to be multiplied by 2^squares_exponent; `norm` does so
+  float abs_sum = 0.0f;                 ///< sum of absolute values; NaN unless the inspector was asked for details
+  std::int32_t squares_exponent = 0;    ///< 0 unless the sum of squares is too large or too small for an FP32
+  std::int32_t abs_sum_exponent = 0;    ///< likewise, of the sum of absolute values
 
   /// True if no element is Inf or NaN, and none would become so when it is unscaled.
   constexpr bool all_finite() const { return flags == found_nothing; }
+
+  /// A norm of the inspected elements, as they are: not unscaled. For the host.
+  double norm(norm_kind kind = norm_kind::l2) const;
+
+  /// How often the elements could be doubled until the largest one exceeds `amax_limit`: log2(amax_limit / amax).
+  /// The default is the largest finite FP16. +Inf if all elements are zero, NaN if one is not finite. For the host.
+  double headroom(double amax_limit = 65504.0) const;
 };
-
-/// A norm of the inspected elements, as they are.
-double norm(const inspection& seen, norm_kind kind = norm_kind::l2);
-
-/// How many times the data could be doubled before its largest element would pass `limit` (65504 is the largest finite
-/// FP16): log2(limit / amax). +Inf for data that is all zero, NaN for data that is not finite.
-double headroom(const inspection& seen, double limit = 65504.0);
 
 }  // namespace syclamp

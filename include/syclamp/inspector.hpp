@@ -15,7 +15,7 @@
 namespace syclamp {
 
 /// How much an inspector tells. Each level includes the ones before.
-enum class detail {
+enum class inspection_level {
   list,       ///< about all tensors together: what a training step needs, at the speed of reading
   tensors,    ///< also about each tensor and each group, and sums of absolute values
   histogram,  ///< also how many elements have which exponent, for which they are read once more
@@ -28,9 +28,9 @@ enum class detail {
 /// inspector is for one thread at a time.
 class inspector {
  public:
-  /// Prepares for `list`: allocates the memory and makes sure the kernels of `operator()` are compiled. The scratch
+  /// Prepares for `list`: allocates the memory and makes sure the kernels of `run` are compiled. The scratch
   /// memory is 48 bytes per 65 536 elements; details add 148 bytes per tensor and 100 per group.
-  explicit inspector(tensor_list list, detail level = detail::list);
+  explicit inspector(tensor_list list, inspection_level level = inspection_level::list);
 
   // Moving is copying, so that a handle that was moved from stays usable.
   inspector(const inspector&) = default;
@@ -41,7 +41,7 @@ class inspector {
   /// Submits the inspection and returns at once. Absent tensors are left out.
   /// \param scale  by which the elements are scaled, in device memory: fills in `unscaled_amax`, and finite elements
   ///               that would not be finite in FP32 after unscaling count as `found_inf`. Null: not scaled.
-  sycl::event operator()(const float* scale = nullptr) const;
+  sycl::event run(const float* scale = nullptr) const;
 
   /// Inspects and unscales at once: out = in / scale in FP32, in the same read (with details, in a second one).
   /// What is found is about the elements as they were. (The first call compiles its kernels; `engine::compile_all`.)
@@ -69,6 +69,6 @@ class inspector {
 };
 
 /// Inspects one array and waits for the result.
-inspection inspect(const engine& on, array_view array);
+inspection inspect(const engine& engine, array_view array);
 
 }  // namespace syclamp

@@ -2,7 +2,7 @@
 /// \file
 /// The loss scaler: the words of PyTorch's GradScaler, all state on the device, nothing that waits.
 ///
-///     loss_scaler scaler(engine);                  // or loss_scaler(engine, preset("megatron"))
+///     loss_scaler scaler(engine);                  // or loss_scaler(engine, scaling_preset("megatron"))
 ///     for (…) {
 ///       scaler.scale(loss);                        // loss · S, before the backward pass
 ///       …                                          // your backward pass leaves scaled gradients
@@ -59,7 +59,7 @@ struct scaler_options {
 class loss_scaler {
  public:
   /// \throws invalid_argument if the policy or an option is not valid
-  explicit loss_scaler(engine on, const scaling_policy& policy = {}, const scaler_options& options = {});
+  explicit loss_scaler(engine engine, const scaling_policy& policy = {}, const scaler_options& options = {});
 
   // Moving is copying, so that a handle that was moved from stays usable.
   loss_scaler(const loss_scaler&) = default;
@@ -75,13 +75,13 @@ class loss_scaler {
   sycl::event scale(const tensor_list& loss, const tensor_list& scaled);
 
   /// For those who multiply by `*device_scale()` in kernels of their own: says that it has been done.
-  void scaled_by_caller();
+  void begin_step();
 
   /// Unscales gradients now, for those who want to look at them, or to clip them by hand, before `step`. FP32 gradients
   /// are unscaled in place; 16-bit ones into the optimizer's FP32 shadow.
   /// \param max_norm  in device memory; null: no clipping
   /// \throws misuse_error if it is called twice, or after `step`, without an `update` in between
-  unscaled_gradients unscale(optimizer& of, const float* max_norm = nullptr);
+  unscaled_gradients unscale(optimizer& optimizer, const float* max_norm = nullptr);
 
   /// The same without an optimizer, FP32 gradients in place or any to an FP32 shadow; what is found counts for the next
   /// `update`.
@@ -103,7 +103,7 @@ class loss_scaler {
   /// \throws misuse_error if nothing was scaled since the last `update`, the optimizer has stepped already, or its
   ///         gradients are the sums of an open accumulation window
   /// \throws what the optimizer throws: the step then counts as skipped by the user; call `update`, and go on
-  sycl::event step(optimizer& one, const float* max_norm = nullptr);
+  sycl::event step(optimizer& optimizer, const float* max_norm = nullptr);
 
   /// Several optimizers: all of them, or none. (With a `step` for each, one may be skipped and another not.) If an
   /// optimizer throws, those after it are not applied, and the step is not recorded as applied.
@@ -126,7 +126,7 @@ class loss_scaler {
 
   /// Applies the mean of the micro-batches that were not dropped since the last call; if none was left, nothing. The
   /// optimizer's gradients are the sums. Clear them afterwards (`clear`).
-  sycl::event step_accumulated(optimizer& one, const float* max_norm = nullptr);
+  sycl::event step_accumulated(optimizer& optimizer, const float* max_norm = nullptr);
 
   // --- Flags --------------------------------------------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ class loss_scaler {
   const float* device_scale() const;                   ///< in device memory; with several, each `scale_stride()` floats
   static std::uint32_t scale_stride();                 ///< distance between two scales
   const scale_state* device_state() const;             ///< in device memory, one a scale
-  float current_scale(std::uint32_t index = 0) const;  ///< waits
+  float get_scale(std::uint32_t index = 0) const;      ///< waits
   step_record outcome(std::uint32_t index = 0) const;  ///< of the last `update`; waits
 
   /// The last records, oldest first. Does not wait, and may be called by any thread. Steps are whole and without gaps:
@@ -178,7 +178,7 @@ class loss_scaler {
   /// `step_accumulated` compile their kernels when they are first called, unless `engine::compile_all` has.)
   void prepare(const tensor_list& gradients);
 
-  const engine& on() const;
+  const engine& get_engine() const;
 
  private:
   struct impl;

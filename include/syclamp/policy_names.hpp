@@ -7,7 +7,7 @@
 
 namespace syclamp {
 
-constexpr const char* name_of(scaling_mode mode) {
+constexpr const char* to_string(scaling_mode mode) {
   switch (mode) {
     case scaling_mode::dynamic: return "dynamic";
     case scaling_mode::fixed: return "fixed";
@@ -16,7 +16,7 @@ constexpr const char* name_of(scaling_mode mode) {
   return "";
 }
 
-constexpr const char* name_of(growth_kind kind) {
+constexpr const char* to_string(growth_kind kind) {
   switch (kind) {
     case growth_kind::interval: return "interval";
     case growth_kind::every_step: return "every_step";
@@ -26,7 +26,7 @@ constexpr const char* name_of(growth_kind kind) {
   return "";
 }
 
-constexpr const char* name_of(interval_test test) {
+constexpr const char* to_string(interval_test test) {
   switch (test) {
     case interval_test::at_least: return "at_least";
     case interval_test::equal: return "equal";
@@ -37,7 +37,7 @@ constexpr const char* name_of(interval_test test) {
   return "";
 }
 
-constexpr const char* name_of(hysteresis_kind kind) {
+constexpr const char* to_string(hysteresis_kind kind) {
   switch (kind) {
     case hysteresis_kind::consecutive: return "consecutive";
     case hysteresis_kind::consecutive_anew: return "consecutive_anew";
@@ -47,17 +47,17 @@ constexpr const char* name_of(hysteresis_kind kind) {
   return "";
 }
 
-constexpr const char* name_of(limit_kind kind) {
+constexpr const char* to_string(bounds_kind kind) {
   switch (kind) {
-    case limit_kind::clamp: return "clamp";
-    case limit_kind::clamp_moves: return "clamp_moves";
-    case limit_kind::keep: return "keep";
-    case limit_kind::refuse: return "refuse";
+    case bounds_kind::clamp: return "clamp";
+    case bounds_kind::clamp_moves: return "clamp_moves";
+    case bounds_kind::keep: return "keep";
+    case bounds_kind::refuse: return "refuse";
   }
   return "";
 }
 
-constexpr const char* name_of(scale_arithmetic arithmetic) {
+constexpr const char* to_string(scale_arithmetic arithmetic) {
   switch (arithmetic) {
     case scale_arithmetic::float32: return "float32";
     case scale_arithmetic::float32_scaled: return "float32_scaled";
@@ -66,7 +66,7 @@ constexpr const char* name_of(scale_arithmetic arithmetic) {
   return "";
 }
 
-constexpr const char* name_of(give_up_action action) {
+constexpr const char* to_string(give_up_action action) {
   switch (action) {
     case give_up_action::keep: return "keep";
     case give_up_action::hold: return "hold";

@@ -15,16 +15,16 @@ namespace syclamp {
 /// overflowing steps (`openseq2seq-logmax`, which has no counters, within rounding). Two bounds are everybody's: no
 /// scale leaves [2^-126, largest FP32].
 /// \throws invalid_argument that lists the names, if there is no such preset
-scaling_policy preset(std::string_view name);
+scaling_policy scaling_preset(std::string_view name);
 
 /// What is worth knowing of a preset.
 struct preset_info {
   std::string name;
-  std::string peer;  ///< what it replays
-  std::string note;  ///< what it does where the peer is broken or throws; empty if there is nothing to say
+  std::string framework;  ///< the framework whose rules it replays
+  std::string note;       ///< what it does where the framework is broken or throws; empty if there is nothing to say
 };
 
 /// All presets, `syclamp` first.
-const std::vector<preset_info>& presets();
+const std::vector<preset_info>& scaling_presets();
 
 }  // namespace syclamp

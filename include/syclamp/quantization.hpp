@@ -5,7 +5,7 @@
 /// A quantised number is the number times the scale of its tensor, rounded to a small format. The scale follows the
 /// largest absolute values (amax) that the tensor had on the last steps, so that they just fit:
 ///
-///     inspector look(tensors, detail::tensors);
+///     inspector look(tensors, inspection_level::tensors);
 ///     delayed_scaling scales(fp8_tensors);       // once
 ///     cast(tensors, fp8_tensors, scales.quantize());  // each step: with the scales of the steps before
 ///     look();
@@ -46,11 +46,11 @@ class delayed_scaling {
   /// Scales for tensors whose types have a limit of their own.
   /// \throws invalid_argument if a tensor is neither FP8 nor FP16
   explicit delayed_scaling(const tensor_list& quantized) : delayed_scaling(quantized, settings{}) {}
-  delayed_scaling(const tensor_list& quantized, const settings& how);
+  delayed_scaling(const tensor_list& quantized, const settings& options);
 
   /// Scales for integers in [-limit, limit], one for each tensor of a list of any type; per channel, if the tensors of
   /// the list are channels.
-  delayed_scaling(const tensor_list& tensors, float limit, const settings& how);
+  delayed_scaling(const tensor_list& tensors, float limit, const settings& options);
 
   // Moving is copying, so that a handle that was moved from stays usable.
   delayed_scaling(const delayed_scaling&) = default;
@@ -59,8 +59,8 @@ class delayed_scaling {
   delayed_scaling& operator=(delayed_scaling&& other) noexcept { return *this = other; }
 
   /// Moves all scales, from an inspection of the tensors before they were quantised. Does not wait or allocate.
-  /// \param look  of a list with as many tensors, with `detail::tensors`
-  sycl::event update(const inspector& look) const;
+  /// \param look  of a list with as many tensors, with `inspection_level::tensors`
+  sycl::event update(const inspector& inspector) const;
 
   /// Options of a cast to the small format, with saturation, and of one back.
   cast_options quantize() const;

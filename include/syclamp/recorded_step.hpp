@@ -5,7 +5,7 @@
 ///
 ///     scaler.prepare(optimizer.gradients());
 ///     recorded_step step(engine, [&] {
-///       scaler.scaled_by_caller();
+///       scaler.begin_step();
 ///       scaler.step(optimizer, max_norm);
 ///       scaler.update();
 ///     });
@@ -43,7 +43,7 @@ class recorded_step {
   /// \throws misuse_error if a call waits or changes settings while it is recorded, or the queue is being recorded
   ///         already, and says what to do; and what the calls throw. Then scalers and optimizers are as they were
   ///         before
-  recorded_step(const engine& on, std::function<void()> calls, recording how = recording::if_possible);
+  recorded_step(const engine& engine, std::function<void()> calls, recording mode = recording::if_possible);
   ~recorded_step();
   recorded_step(recorded_step&&) noexcept;
   recorded_step& operator=(recorded_step&&) noexcept;

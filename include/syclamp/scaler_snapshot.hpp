@@ -34,7 +34,7 @@ scaler_snapshot snapshot_from_json(std::string_view text);
 
 /// Saves as JSON to a temporary name and renames: at any moment the old or the new file is there, whole.
 /// \throws error that names the file and the reason; invalid_argument if the snapshot contradicts itself
-void save(const scaler_snapshot& snapshot, const std::filesystem::path& file);
+void save_snapshot(const scaler_snapshot& snapshot, const std::filesystem::path& file);
 
 /// Loads a file that this version or an earlier one has saved.
 /// \throws error that names the file and says what is wrong with it

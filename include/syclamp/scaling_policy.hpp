@@ -40,7 +40,7 @@ enum class hysteresis_kind : std::uint32_t {
 };
 
 /// What happens to a scale at its limits.
-enum class limit_kind : std::uint32_t {
+enum class bounds_kind : std::uint32_t {
   clamp,        ///< it stays in [min, max]
   clamp_moves,  ///< growth goes to max at most and backoff to min at least; a scale from outside may stay there
   keep,         ///< growth that would pass the largest FP32 does not happen; else as above
@@ -61,34 +61,39 @@ enum class give_up_action : std::uint32_t {
   stop,  ///< apply nothing any more, until `loss_scaler::resume`
 };
 
+/// Habits of other frameworks. A policy needs them only to replay such a framework bit for bit.
+struct replay_options {
+  interval_test growth_test = interval_test::at_least;
+  bounds_kind bounds = bounds_kind::clamp;
+  scale_arithmetic arithmetic = scale_arithmetic::float32;
+  bool backoff_by_growth = false;  ///< back off by dividing by `growth_factor`; `backoff_factor` is not used
+  bool one_step_late = false;      ///< a new scale is used by the loss after the next one
+};
+
 /// How a loss scale moves.
 ///
 /// The defaults are syclamp's own: PyTorch's numbers with a floor and a ceiling, powers of two only, and NaN told apart
-/// from overflow. `preset` has those of other frameworks.
+/// from overflow. `scaling_preset` has the policies of other frameworks.
 struct scaling_policy {
   scaling_mode mode = scaling_mode::dynamic;
 
-  double init = 65536.0;
-  double growth = 2.0;
-  double backoff = 0.5;
-  bool backoff_by_growth = false;  ///< divide by `growth` instead of multiplying by `backoff`
-  std::uint32_t interval = 2000;   ///< clean steps before the scale grows
+  double init_scale = 65536.0;
+  double growth_factor = 2.0;
+  double backoff_factor = 0.5;
+  std::uint32_t growth_interval = 2000;  ///< clean steps before the scale grows
   double min = 0x1p-14;
   double max = 0x1p24;
   bool power_of_two = true;  ///< insist on powers of two, with which unscaling is exact
 
-  growth_kind grow = growth_kind::interval;
-  interval_test test = interval_test::at_least;
-  limit_kind limits = limit_kind::clamp;
-  scale_arithmetic arithmetic = scale_arithmetic::float32;
+  growth_kind growth_mode = growth_kind::interval;
 
   std::uint32_t hysteresis = 1;  ///< back off at this overflow; 1 is at once
-  hysteresis_kind counting = hysteresis_kind::consecutive;
+  hysteresis_kind hysteresis_mode = hysteresis_kind::consecutive;
   double tolerance = 0.0;  ///< back off only if at least this share of steps since the scale moved overflowed
 
-  double limit = 65504.0;    ///< largest gradient for which there is room, scaled; whatever type they are stored in
-  std::uint32_t margin = 1;  ///< `headroom`: doublings that are left free
-  std::uint32_t largest_jump = 4;  ///< `headroom`: most doublings in a step
+  double amax_limit = 65504.0;  ///< largest gradient for which there is room, scaled; whatever type they are stored in
+  std::uint32_t margin = 1;     ///< `headroom`: doublings that are left free
+  std::uint32_t max_jump = 4;   ///< `headroom`: most doublings in a step
 
   /// NaN without Inf backs off like Inf for so many skips in a row (in FP16, Inf - Inf makes NaN an ordinary symptom of
   /// overflow); then the scale is held, and the status is `nan_persistent`. 0: NaN is Inf.
@@ -99,17 +104,19 @@ struct scaling_policy {
   give_up_action on_floor = give_up_action::keep;  ///< an overflow with the scale at `min`
 
   /// Skips a step whose norm is so many standard deviations above its running mean, as if the caller had asked for it
-  /// (`step_outcome::by_user`). 0: off. For one optimizer: the mean is one for all. The mean goes over about
+  /// (`step_outcome::skipped_by_user`). 0: off. For one optimizer: the mean is one for all. The mean goes over about
   /// `spike_window` steps, and needs so many to begin with.
   double spike_threshold = 0.0;
   std::uint32_t spike_window = 128;
 
   std::uint32_t retries = 0;   ///< how often the same batch is asked for again after an overflow
   bool clear_on_skip = false;  ///< zero the gradients of a skipped step
-  bool one_step_late = false;  ///< a new scale is used by the loss after the next one
-};
 
-/// \throws invalid_argument that names the field, its value and what it may be
-void validate(const scaling_policy& policy);
+  replay_options replay = {};  ///< leave the defaults, unless another framework is replayed
+
+  /// Checks every field.
+  /// \throws invalid_argument that names the field, its value and what it may be
+  void validate() const;
+};
 
 }  // namespace syclamp

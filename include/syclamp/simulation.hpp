@@ -21,12 +21,12 @@ struct simulated_step {
 /// What became of it.
 struct simulated_result {
   float scale_before = 0, scale_after = 0;
-  step_outcome outcome = step_outcome::nothing;
+  step_outcome outcome = step_outcome::no_gradients;
   step_status status = step_status::ok;
 };
 
 /// Closes one step of the snapshot's first scale.
-simulated_result advance(scaler_snapshot& scaler, const simulated_step& step);
+simulated_result simulate_step(scaler_snapshot& scaler, const simulated_step& step);
 
 /// A trace: `.` clean, `i` Inf, `n` NaN; white space is passed over.
 /// \throws invalid_argument with the letter and its place, if there is another
@@ -40,13 +40,13 @@ struct replay_report {
   double zero_share = 0;             ///< share of gradients that were zero when they were recorded
   double subnormal_share = 0;        ///< share that was subnormal: with fewer bits than the format has
   float final_scale = 0;
-  float largest_safe_scale = 0;           ///< largest power of two at which no step is known to have passed the limit
+  float max_safe_scale = 0;               ///< largest power of two at which no step is known to have passed the limit
   std::vector<simulated_result> results;  ///< one a step
 };
 
 /// Replays a ledger: a step overflows if its largest gradient, unscaled as it was recorded and scaled as the policy has
 /// it, is beyond the policy's limit. Steps that were not finite when they were recorded are known only to exceed it at
 /// their scale: they overflow at that scale and above, and are taken for clean below.
-replay_report replay(const std::vector<ledger_entry>& ledger, const scaling_policy& policy);
+replay_report replay_ledger(const std::vector<ledger_entry>& ledger, const scaling_policy& policy);
 
 }  // namespace syclamp

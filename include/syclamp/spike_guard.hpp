@@ -25,9 +25,9 @@ class spike_guard {
     std::uint32_t window = 128;  ///< steps over which mean and deviation go, about; so many are needed to begin with
   };
 
-  explicit spike_guard(engine on) : spike_guard(std::move(on), settings{}) {}
+  explicit spike_guard(engine engine) : spike_guard(std::move(engine), settings{}) {}
   /// \throws invalid_argument if the threshold is not positive or the window is empty
-  spike_guard(engine on, const settings& how);
+  spike_guard(engine engine, const settings& options);
 
   // Moving is copying, so that a handle that was moved from stays usable.
   spike_guard(const spike_guard&) = default;

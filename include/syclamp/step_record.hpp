@@ -12,16 +12,16 @@ namespace syclamp {
 
 /// What became of a step.
 enum class step_outcome : std::uint32_t {
-  applied,         ///< the gradients were finite
-  skipped_inf,     ///< an Inf was found: the scale backs off, or hysteresis lets this one pass
-  skipped_nan,     ///< NaN but no Inf was found: as above
-  held,            ///< skipped for Inf or NaN, and the policy has decided that a smaller scale would not help
-  stopped,         ///< the policy has given up: nothing is applied until `loss_scaler::resume`
-  by_user,         ///< skipped because the caller or a spike guard has said so, or an optimizer has thrown; no move
-  norm_overflow,   ///< every gradient is finite, but their norm is not, and they were to be clipped by it; no move
-  with_others,     ///< its own gradients were finite, but those that go together with them were not
-  accumulated,     ///< finite gradients were added to a sum; nothing was to be applied yet
-  nothing,         ///< there were no gradients: neither a clean step nor a skipped one
+  applied,             ///< the gradients were finite
+  skipped_inf,         ///< an Inf was found: the scale backs off, or hysteresis lets this one pass
+  skipped_nan,         ///< NaN but no Inf was found: as above
+  skipped_scale_held,  ///< skipped for Inf or NaN, and the policy has decided that a smaller scale would not help
+  stopped,             ///< the policy has given up: nothing is applied until `loss_scaler::resume`
+  skipped_by_user,     ///< skipped because the caller or a spike guard has said so, or an optimizer has thrown; no move
+  norm_overflow,       ///< every gradient is finite, but their norm is not, and they were to be clipped by it; no move
+  skipped_jointly,     ///< its own gradients were finite, but those that go together with them were not
+  accumulated,         ///< finite gradients were added to a sum; nothing was to be applied yet
+  no_gradients,        ///< there were no gradients: neither a clean step nor a skipped one
   invalid_number,  ///< skipped: a limit in device memory is negative or NaN, or a learning rate is or is infinite; no
                    ///< move
 };
@@ -29,7 +29,7 @@ enum class step_outcome : std::uint32_t {
 /// What the scaler thinks of it.
 enum class step_status : std::uint32_t {
   ok,
-  at_floor,        ///< an overflow with the scale at its minimum: peers throw here, or go on in silence
+  at_floor,        ///< an overflow with the scale at its minimum: frameworks throw here, or go on in silence
   nan_persistent,  ///< NaN does not go away with a smaller scale: it is not an overflow, look for its cause
   too_many_skips,  ///< as many skips in a row as `scaling_policy::give_up_after`
   norm_overflow,   ///< see the outcome
@@ -43,16 +43,16 @@ struct step_record {
   std::uint64_t applied = 0;   ///< steps applied so far: what learning-rate schedules should count
   std::uint64_t skipped = 0;   ///< steps skipped so far
   std::uint64_t elements = 0;  ///< gradients that were looked at; the next four are counts of them
-  std::uint64_t infs = 0;
-  std::uint64_t nans = 0;
-  std::uint64_t zeros = 0;
-  std::uint64_t subnormals = 0;
-  std::uint64_t first_bad_tensor = no_element;  ///< index in its list of the first tensor with an Inf or NaN
-  std::uint64_t first_bad = no_element;         ///< index of the element
-  std::uint32_t first_bad_list = 0;             ///< which of the lists that the scaler knows, in order of first use
-  std::uint32_t scale_index = 0;                ///< which of the scaler's scales
-  std::uint32_t flags = found_nothing;          ///< OR of `gradient_flag` bits
-  step_outcome outcome = step_outcome::nothing;
+  std::uint64_t inf_count = 0;
+  std::uint64_t nan_count = 0;
+  std::uint64_t zero_count = 0;
+  std::uint64_t subnormal_count = 0;
+  std::uint64_t first_nonfinite_tensor = no_element;  ///< index in its list of the first tensor with an Inf or NaN
+  std::uint64_t first_nonfinite = no_element;         ///< index of the element
+  std::uint32_t first_nonfinite_list = 0;  ///< which of the lists that the scaler knows, in order of first use
+  std::uint32_t scale_index = 0;           ///< which of the scaler's scales
+  std::uint32_t flags = found_nothing;     ///< OR of `gradient_flag` bits
+  step_outcome outcome = step_outcome::no_gradients;
   step_status status = step_status::ok;
   std::uint32_t skips_in_a_row = 0;
   std::uint32_t retry = 0;          ///< 1: the same batch is to be tried again, at `next_scale`; nothing was consumed
@@ -63,20 +63,20 @@ struct step_record {
   float norm = 0.0f;                ///< L2 norm of the unscaled gradients, over all of them
   float clip = 1.0f;                ///< smallest clip coefficient of the step
   float amax = 0.0f;                ///< largest absolute value of the scaled gradients
-  float limit = 65504.0f;           ///< of which headroom is counted: `scaling_policy::limit`
+  float amax_limit = 65504.0f;      ///< of which headroom is counted: `scaling_policy::amax_limit`
   std::uint32_t unused = 0;
 
   constexpr bool was_applied() const { return outcome == step_outcome::applied; }
+
+  /// How often the gradients of the step could have been doubled: log2(amax_limit / amax). +Inf if all were zero, NaN
+  /// if one was not finite. For the host.
+  double headroom() const;
 };
 static_assert(sizeof(step_record) == 144, "no padding: records are compared bit by bit");
 
-/// How many times the gradients of the step could have been doubled: log2(limit / amax). +Inf if they were all zero,
-/// NaN if they were not finite.
-double headroom(const step_record& of);
-
 /// `applied`, `skipped_inf`, …
-const char* name_of(step_outcome outcome);
+const char* to_string(step_outcome outcome);
 /// `ok`, `at_floor`, …
-const char* name_of(step_status status);
+const char* to_string(step_status status);
 
 }  // namespace syclamp

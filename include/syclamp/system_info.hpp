@@ -65,7 +65,7 @@ struct system_report {
 };
 
 /// Version of the library that is linked, as `major.minor.patch`.
-const char* version() noexcept;
+const char* library_version() noexcept;
 
 /// A tuning profile: the numbers by which kernels are tuned, by classes of operations. What they mean is told in
 /// sycl_kernels/shared/tuning.hpp, and how they were chosen in backends/.
@@ -89,6 +89,6 @@ profile_report describe_profile(std::string_view name);
 system_report describe_system();
 
 /// Runs the arithmetic self-test on the device of `on`.
-arithmetic_report test_arithmetic(const engine& on);
+arithmetic_report test_arithmetic(const engine& engine);
 
 }  // namespace syclamp

@@ -39,10 +39,10 @@ class tensor_list {
  public:
   /// \throws invalid_argument that names the tensor, if a pointer is not aligned to its elements, belongs to another
   ///         context or device (where SYCL can tell), or a group is too large
-  tensor_list(engine on, std::vector<tensor> tensors);
+  tensor_list(engine engine, std::vector<tensor> tensors);
 
   /// A list of one tensor.
-  tensor_list(engine on, array_view only);
+  tensor_list(engine engine, array_view only);
 
   // Moving is copying, so that a handle that was moved from stays usable.
   tensor_list(const tensor_list&) = default;
@@ -58,7 +58,7 @@ class tensor_list {
   std::uint32_t groups() const;                        ///< one more than the highest group of a tensor
   array_view operator[](std::size_t index) const;      ///< a tensor as the next operation will see it
   bool is_all(element_type type) const;                ///< true if every tensor is of that type
-  const engine& on() const;
+  const engine& get_engine() const;
 
   /// Gives a tensor another address, from the next operation on; null means absent. Costs nothing if it is unchanged.
   /// What has changed is uploaded together, when the next operation is submitted, without waiting or allocating. (Only

@@ -19,10 +19,10 @@ constexpr std::uint32_t vendor_of(std::uint32_t reported_id, std::string_view re
                               {"AMD", backends::amd_vendor},
                               {"Advanced Micro", backends::amd_vendor},
                               {"Intel", backends::intel_vendor}};
-  for (const maker& one : makers)
-    if (reported_id == one.id) return one.id;
-  for (const maker& one : makers)
-    if (reported_name.find(one.word) != reported_name.npos) return one.id;
+  for (const maker& vendor : makers)
+    if (reported_id == vendor.id) return vendor.id;
+  for (const maker& vendor : makers)
+    if (reported_name.find(vendor.word) != reported_name.npos) return vendor.id;
   return reported_id;
 }
 

@@ -28,16 +28,16 @@ bool fits(const profile& tuning, const sycl::device& device) {
   return max_group_size(tuning) <= device.get_info<sycl::info::device::max_work_group_size>();
 }
 
-const profile& profile_for(const sycl::device& device, std::string_view asked) {
+const profile& profile_for(const sycl::device& device, std::string_view requested) {
   const auto forced = [&](std::string_view name, std::string_view asked_by) -> const profile& {
-    const profile& one = profile_named(name, asked_by);
-    if (!fits(one, device))
+    const profile& profile = profile_named(name, asked_by);
+    if (!fits(profile, device))
       throw invalid_argument(
           fmt::format("{} asks for the profile \"{}\", whose work-groups of {} are larger than {} takes", asked_by,
-                      name, max_group_size(one), device.get_info<sycl::info::device::name>()));
-    return one;
+                      name, max_group_size(profile), device.get_info<sycl::info::device::name>()));
+    return profile;
   };
-  if (!asked.empty()) return forced(asked, "the caller");
+  if (!requested.empty()) return forced(requested, "the caller");
   if (const char* name = std::getenv("SYCLAMP_PROFILE"); name != nullptr && *name != '\0')
     return forced(name, "SYCLAMP_PROFILE");
   const profile& best = backends::choose(facts_of(device));
@@ -81,8 +81,8 @@ sycl::queue best_queue() {
 }  // namespace
 
 struct engine::impl {
-  impl(sycl::queue on, std::string_view profile_name)
-      : queue(checked(std::move(on))),
+  impl(sycl::queue given, std::string_view profile_name)
+      : queue(checked(std::move(given))),
         tuning(profile_for(queue.get_device(), profile_name)),
         kernels(launch::make_kernel_library(queue, tuning)) {
     watch_runtime();
@@ -104,7 +104,6 @@ sycl::queue& engine::queue() const {
   return impl_->queue;
 }
 std::string_view engine::profile_name() const { return impl_->tuning.name; }
-std::uint64_t engine::kernels_submitted() const { return impl_->kernels->submitted(); }
 launch::kernel_library& engine::kernels() const { return *impl_->kernels; }
 
 void engine::compile_all() const {
@@ -118,12 +117,14 @@ void engine::wait() const {
   impl_->queue.wait_and_throw();
 }
 
-std::uint64_t engine::waits() const { return impl_->waits.load(std::memory_order_relaxed); }
+engine_statistics engine::statistics() const {
+  return {.kernels_submitted = impl_->kernels->submitted(), .waits = impl_->waits.load(std::memory_order_relaxed)};
+}
 
 std::vector<std::string> profile_names() {
   std::vector<std::string> names;
   names.reserve(backends::profiles.size());
-  for (const profile& one : backends::profiles) names.emplace_back(one.name);
+  for (const profile& profile : backends::profiles) names.emplace_back(profile.name);
   return names;
 }
 

@@ -15,8 +15,8 @@ struct registry {
 };
 
 registry& all() {
-  static registry& one = *new registry;  // never destroyed: scalers may live until the process ends
-  return one;
+  static registry& states = *new registry;  // never destroyed: scalers may live until the process ends
+  return states;
 }
 
 }  // namespace

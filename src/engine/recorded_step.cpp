@@ -59,15 +59,15 @@ void replay(sycl::queue&, const finished_graph&) {}
 namespace syclamp {
 
 struct recorded_step::impl {
-  engine on;
+  syclamp::engine engine;
   std::function<void()> calls;
   std::optional<finished_graph> graph;
 };
 
-recorded_step::recorded_step(const engine& on, std::function<void()> calls, recording how)
-    : impl_(std::make_unique<impl>(impl{on, std::move(calls), std::nullopt})) {
+recorded_step::recorded_step(const engine& engine, std::function<void()> calls, recording mode)
+    : impl_(std::make_unique<impl>(impl{engine, std::move(calls), std::nullopt})) {
   if (!impl_->calls) throw invalid_argument("recorded_step: there are no calls; give a function that submits a step");
-  if (how == recording::if_possible) impl_->graph = record(on.queue(), impl_->calls);
+  if (mode == recording::if_possible) impl_->graph = record(engine.queue(), impl_->calls);
 }
 
 recorded_step::~recorded_step() {
@@ -79,7 +79,7 @@ recorded_step& recorded_step::operator=(recorded_step&&) noexcept = default;
 void recorded_step::operator()() {
   need_state();
   if (impl_->graph)
-    replay(impl_->on.queue(), *impl_->graph);
+    replay(impl_->engine.queue(), *impl_->graph);
   else
     impl_->calls();
 }

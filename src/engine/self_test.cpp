@@ -32,18 +32,18 @@ constexpr kernels::arithmetic_inputs questions{
 
 bool arithmetic_report::sound() const {
   return !checks.empty() &&
-         std::ranges::all_of(checks, [](const arithmetic_check& one) { return one.passed || !one.relied_upon; });
+         std::ranges::all_of(checks, [](const arithmetic_check& check) { return check.passed || !check.relied_upon; });
 }
 
-arithmetic_report test_arithmetic(const engine& on) {
-  sycl::queue& queue = on.queue();
+arithmetic_report test_arithmetic(const engine& engine) {
+  sycl::queue& queue = engine.queue();
   const auto inputs = allocate_on_device<kernels::arithmetic_inputs>(queue, 1);
   const auto outputs = allocate_on_device<kernels::arithmetic_answers>(queue, 1);
   kernels::arithmetic_answers answers{};
   queue.memcpy(inputs.get(), &questions, sizeof questions);
-  on.kernels().submit(queue, launch::self_test, 1, inputs.get(), outputs.get());
+  engine.kernels().submit(queue, launch::self_test, 1, inputs.get(), outputs.get());
   queue.memcpy(&answers, outputs.get(), sizeof answers);
-  on.wait();
+  engine.wait();
 
   bool half_subnormals = true;
   for (int i = 0; i < 4; ++i) {

@@ -33,9 +33,9 @@ device_report describe(const sycl::device& device) {
   report.problem = launch::obstacle(device);
   if (!report.problem.empty()) return report;
   try {
-    const engine on(sycl::queue{device, sycl::property::queue::in_order{}});
-    report.profile = on.profile_name();
-    report.arithmetic = test_arithmetic(on);
+    const engine engine(sycl::queue{device, sycl::property::queue::in_order{}});
+    report.profile = engine.profile_name();
+    report.arithmetic = test_arithmetic(engine);
     report.usable = report.arithmetic.sound();
     if (!report.usable) report.problem = "its arithmetic is not strict: see the self-test";
   } catch (const std::exception& failed) {
@@ -65,20 +65,20 @@ std::vector<std::string> advise(const std::vector<sycl::device>& devices) {
   };
   const auto vendors = gpu_vendors_on_bus();
   std::vector<std::string> advice;
-  for (const maker& one : makers) {
-    const bool on_bus = std::ranges::find(vendors, one.vendor) != vendors.end();
+  for (const maker& vendor : makers) {
+    const bool on_bus = std::ranges::find(vendors, vendor.vendor) != vendors.end();
     const bool in_sycl = std::ranges::any_of(devices, [&](const sycl::device& device) {
       const auto facts = facts_of(device);
-      return facts.is_gpu && facts.vendor_id == one.vendor;
+      return facts.is_gpu && facts.vendor_id == vendor.vendor;
     });
-    if (on_bus && !in_sycl) advice.emplace_back(one.text);
+    if (on_bus && !in_sycl) advice.emplace_back(vendor.text);
   }
   return advice;
 }
 
 }  // namespace
 
-const char* version() noexcept { return SYCLAMP_VERSION; }
+const char* library_version() noexcept { return SYCLAMP_VERSION; }
 
 profile_report describe_profile(std::string_view name) {
   const profile* found = backends::find(name);
@@ -95,7 +95,7 @@ profile_report describe_profile(std::string_view name) {
 
 system_report describe_system() {
   system_report report;
-  report.version = version();
+  report.version = library_version();
   report.kernel_mode = launch::mode();
   report.compiler = launch::compiler();
   const auto devices = sycl::device::get_devices();

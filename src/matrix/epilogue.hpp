@@ -10,17 +10,18 @@
 
 namespace syclamp::matrix {
 
-inline sycl::event submit_epilogue(const engine& on, const problem& what) {
+inline sycl::event submit_epilogue(const engine& engine, const problem& product) {
   // Matrices that lie one after the other are one with more rows.
-  const bool is_one = what.c_step == what.m * what.c.stride();
-  const std::uint64_t rows = is_one ? what.m * what.batch : what.m, matrices = is_one ? 1 : what.batch;
-  launch::kernel_library& library = on.kernels();
+  const bool is_one = product.c_step == product.m * product.c.stride();
+  const std::uint64_t rows = is_one ? product.m * product.batch : product.m, matrices = is_one ? 1 : product.batch;
+  launch::kernel_library& library = engine.kernels();
   sycl::event last;
   for (std::uint64_t i = 0; i < matrices; ++i) {
-    auto* c = static_cast<char*>(what.output()) + i * what.c_step * size_of(what.c.type());
-    last = library.submit(on.queue(), launch::activate_rows, library.groups_for(launch::activate_rows, rows), c,
-                          what.c.type(), what.c.stride(), c, what.c.type(), what.c.stride(), rows, what.n,
-                          what.bias.count() != 0 ? what.bias.data() : nullptr, what.bias.type(), what.then);
+    auto* c = static_cast<char*>(product.output()) + i * product.c_step * bytes_per_element(product.c.type());
+    last = library.submit(engine.queue(), launch::activate_rows, library.groups_for(launch::activate_rows, rows), c,
+                          product.c.type(), product.c.stride(), c, product.c.type(), product.c.stride(), rows,
+                          product.n, product.bias.count() != 0 ? product.bias.data() : nullptr, product.bias.type(),
+                          product.function);
   }
   return last;
 }

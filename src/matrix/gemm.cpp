@@ -52,29 +52,30 @@ struct availability {
   std::string obstacle;
 };
 
-const std::vector<availability>& paths_of(const engine& on) {
+const std::vector<availability>& paths_of(const engine& engine) {
   static std::shared_mutex mutex;
   static auto& known = *new std::unordered_map<sycl::device, std::map<std::string_view, std::vector<availability>>>;
-  const sycl::device device = on.queue().get_device();
+  const sycl::device device = engine.queue().get_device();
   {
     const std::shared_lock lock(mutex);
     if (const auto profiles = known.find(device); profiles != known.end())
-      if (const auto found = profiles->second.find(on.profile_name()); found != profiles->second.end())
+      if (const auto found = profiles->second.find(engine.profile_name()); found != profiles->second.end())
         return found->second;
   }
   std::vector<availability> answers;
-  for (const path* one : all_paths()) answers.push_back({one, one->obstacle(on)});
+  for (const path* path : all_paths()) answers.push_back({path, path->obstacle(engine)});
   const std::unique_lock lock(mutex);
-  return known[device].emplace(on.profile_name(), std::move(answers)).first->second;  // an entry stays where it is
+  return known[device].emplace(engine.profile_name(), std::move(answers)).first->second;  // an entry stays where it is
 }
 
-const path& forced_path(const engine& on, const problem& what, std::string_view name, std::string_view asked_by) {
+const path& forced_path(const engine& engine, const problem& product, std::string_view name,
+                        std::string_view asked_by) {
   std::vector<std::string_view> names;
-  for (const auto& [one, obstacle] : paths_of(on)) {
-    names.push_back(one->name());
-    if (one->name() != name) continue;
-    const std::string why = obstacle.empty() ? one->refusal(what) : obstacle;
-    if (why.empty()) return *one;
+  for (const auto& [path, obstacle] : paths_of(engine)) {
+    names.push_back(path->name());
+    if (path->name() != name) continue;
+    const std::string why = obstacle.empty() ? path->refusal(product) : obstacle;
+    if (why.empty()) return *path;
     throw invalid_argument(
         fmt::format("gemm: {} asks for the path \"{}\": {}; leave the choice to gemm, or use the "
                     "path \"portable\"",
@@ -84,48 +85,51 @@ const path& forced_path(const engine& on, const problem& what, std::string_view 
                                      asked_by, name, fmt::join(names, ", ")));
 }
 
-const path& choose(const engine& on, const problem& what, std::string_view asked) {
-  if (!asked.empty()) return forced_path(on, what, asked, "the caller");
+const path& choose(const engine& engine, const problem& product, std::string_view requested) {
+  if (!requested.empty()) return forced_path(engine, product, requested, "the caller");
   if (const char* name = std::getenv("SYCLAMP_GEMM"); name != nullptr && *name != '\0')
-    return forced_path(on, what, name, "SYCLAMP_GEMM");
-  for (const auto& [one, obstacle] : paths_of(on))
-    if (obstacle.empty() && one->refusal(what).empty() && one->is_worthwhile(on, what)) return *one;
+    return forced_path(engine, product, name, "SYCLAMP_GEMM");
+  for (const auto& [path, obstacle] : paths_of(engine))
+    if (obstacle.empty() && path->refusal(product).empty() && path->is_worthwhile(engine, product)) return *path;
   return matrix::portable_path();
 }
 
-std::string size_of_view(const matrix_view& of) {
-  return fmt::format("{} x {}{}", of.rows(), of.columns(), of.is_transposed() ? " (transposed)" : "");
+std::string size_of_view(const matrix_view& matrix) {
+  return fmt::format("{} x {}{}", matrix.rows(), matrix.columns(), matrix.is_transposed() ? " (transposed)" : "");
 }
 
-void check_view(char name, const matrix_view& of) {
-  const std::uint64_t row = of.is_transposed() ? of.rows() : of.columns();
-  if (std::ranges::find(matrix_types, of.type()) == std::end(matrix_types))
+void check_view(char name, const matrix_view& matrix) {
+  const std::uint64_t row = matrix.is_transposed() ? matrix.rows() : matrix.columns();
+  if (std::ranges::find(matrix_types, matrix.type()) == std::end(matrix_types))
+    throw invalid_argument(fmt::format("gemm: {} is {}; it must be float16, bfloat16 or float32: cast it", name,
+                                       to_string(matrix.type())));
+  if (matrix.stride() < row)
     throw invalid_argument(
-        fmt::format("gemm: {} is {}; it must be float16, bfloat16 or float32: cast it", name, name_of(of.type())));
-  if (of.stride() < row)
-    throw invalid_argument(fmt::format("gemm: rows of {} have {} elements but begin {} apart", name, row, of.stride()));
+        fmt::format("gemm: rows of {} have {} elements but begin {} apart", name, row, matrix.stride()));
   constexpr std::uint64_t most = std::uint64_t{1} << 31;
-  if (of.rows() >= most || of.columns() >= most)
-    throw invalid_argument(fmt::format("gemm: {} is {}; dimensions must be less than 2^31", name, size_of_view(of)));
-  if (of.data() == nullptr && of.rows() != 0 && of.columns() != 0 && of.batch() != 0)
+  if (matrix.rows() >= most || matrix.columns() >= most)
+    throw invalid_argument(
+        fmt::format("gemm: {} is {}; dimensions must be less than 2^31", name, size_of_view(matrix)));
+  if (matrix.data() == nullptr && matrix.rows() != 0 && matrix.columns() != 0 && matrix.batch() != 0)
     throw invalid_argument(fmt::format("gemm: {} is null; give it an address in device memory", name));
-  if (reinterpret_cast<std::uintptr_t>(of.data()) % size_of(of.type()) != 0)
+  if (reinterpret_cast<std::uintptr_t>(matrix.data()) % bytes_per_element(matrix.type()) != 0)
     throw invalid_argument(fmt::format("gemm: {} is at {}, which is not a multiple of the {} bytes of its elements",
-                                       name, of.data(), size_of(of.type())));
+                                       name, matrix.data(), bytes_per_element(matrix.type())));
 }
 
 /// Elements from the first of a matrix to its last; none if it is empty.
-std::uint64_t span_of(const matrix_view& of) {
-  const std::uint64_t rows = of.is_transposed() ? of.columns() : of.rows();
-  const std::uint64_t columns = of.is_transposed() ? of.rows() : of.columns();
-  return rows == 0 || columns == 0 ? 0 : (rows - 1) * of.stride() + columns;
+std::uint64_t span_of(const matrix_view& matrix) {
+  const std::uint64_t rows = matrix.is_transposed() ? matrix.columns() : matrix.rows();
+  const std::uint64_t columns = matrix.is_transposed() ? matrix.rows() : matrix.columns();
+  return rows == 0 || columns == 0 ? 0 : (rows - 1) * matrix.stride() + columns;
 }
 
 struct extent {
-  explicit extent(const matrix_view& of)
-      : extent(of.data(), span_of(of) == 0 ? 0 : (of.batch() - 1) * of.batch_stride() + span_of(of), of.type()) {}
+  explicit extent(const matrix_view& matrix)
+      : extent(matrix.data(), span_of(matrix) == 0 ? 0 : (matrix.batch() - 1) * matrix.batch_stride() + span_of(matrix),
+               matrix.type()) {}
   extent(const void* data, std::uint64_t count, element_type type)
-      : begin(reinterpret_cast<std::uintptr_t>(data)), end(begin + count * size_of(type)) {}
+      : begin(reinterpret_cast<std::uintptr_t>(data)), end(begin + count * bytes_per_element(type)) {}
 
   bool meets(const extent& other) const { return begin < other.end && other.begin < end; }
 
@@ -140,16 +144,16 @@ void check_overlap(const matrix_view& c, const char* name, const extent& other) 
                     name));
 }
 
-std::uint64_t step_of(char name, const matrix_view& of, const matrix_view& c) {
-  if (of.batch() == c.batch()) return of.batch_stride();
-  if (of.batch() == 1) return 0;
-  throw invalid_argument(
-      fmt::format("gemm: {} has {} matrices and C has {}; it must have as many, or one", name, of.batch(), c.batch()));
+std::uint64_t step_of(char name, const matrix_view& matrix, const matrix_view& c) {
+  if (matrix.batch() == c.batch()) return matrix.batch_stride();
+  if (matrix.batch() == 1) return 0;
+  throw invalid_argument(fmt::format("gemm: {} has {} matrices and C has {}; it must have as many, or one", name,
+                                     matrix.batch(), c.batch()));
 }
 
 /// Nothing if C has no elements.
 std::optional<problem> checked(const matrix_view& a, const matrix_view& b, const matrix_view& c,
-                               const gemm_options& how) {
+                               const gemm_options& options) {
   check_view('A', a);
   check_view('B', b);
   check_view('C', c);
@@ -162,15 +166,15 @@ std::optional<problem> checked(const matrix_view& a, const matrix_view& b, const
   if (c.batch() > 1 && c.batch_stride() < span_of(c))
     throw invalid_argument(
         fmt::format("gemm: matrices of C take {} elements but begin {} apart", span_of(c), c.batch_stride()));
-  const bool has_bias = how.bias.count() != 0;
-  if (has_bias && how.bias.count() != c.columns())
+  const bool has_bias = options.bias.count() != 0;
+  if (has_bias && options.bias.count() != c.columns())
     throw invalid_argument(
-        fmt::format("gemm: the bias has {} elements, but C has {} columns", how.bias.count(), c.columns()));
-  if (has_bias) check_view('b', matrix_view(how.bias.data(), 1, how.bias.count(), how.bias.type()));
+        fmt::format("gemm: the bias has {} elements, but C has {} columns", options.bias.count(), c.columns()));
+  if (has_bias) check_view('b', matrix_view(options.bias.data(), 1, options.bias.count(), options.bias.type()));
   if (c.rows() == 0 || c.columns() == 0 || c.batch() == 0) return {};
   check_overlap(c, "A", extent(a));
   check_overlap(c, "B", extent(b));
-  if (has_bias) check_overlap(c, "the bias", extent(how.bias.data(), how.bias.count(), how.bias.type()));
+  if (has_bias) check_overlap(c, "the bias", extent(options.bias.data(), options.bias.count(), options.bias.type()));
   return problem{.a = a,
                  .b = b,
                  .c = c,
@@ -181,37 +185,37 @@ std::optional<problem> checked(const matrix_view& a, const matrix_view& b, const
                  .a_step = a_step,
                  .b_step = b_step,
                  .c_step = c.batch_stride(),
-                 .alpha = how.alpha,
-                 .beta = how.beta,
-                 .bias = how.bias,
-                 .then = how.then};
+                 .alpha = options.alpha,
+                 .beta = options.beta,
+                 .bias = options.bias,
+                 .function = options.function};
 }
 
 }  // namespace
 
-sycl::event gemm(const engine& on, const matrix_view& a, const matrix_view& b, const matrix_view& c,
-                 const gemm_options& how) {
-  const auto what = checked(a, b, c, how);
-  if (!what) return {};
-  const path& chosen = choose(on, *what, how.path);
+sycl::event gemm(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
+                 const gemm_options& options) {
+  const auto product = checked(a, b, c, options);
+  if (!product) return {};
+  const path& chosen = choose(engine, *product, options.path);
   // Without an inner dimension there is nothing to multiply, and libraries stumble over it (oneMKL ends the program).
-  const path& best = what->k != 0 ? chosen : matrix::portable_path();
-  const sycl::event product = best.submit(on, *what);
-  return what->has_epilogue() && !best.has_epilogue() ? matrix::submit_epilogue(on, *what) : product;
+  const path& best = product->k != 0 ? chosen : matrix::portable_path();
+  const sycl::event done = best.submit(engine, *product);
+  return product->has_epilogue() && !best.has_epilogue() ? matrix::submit_epilogue(engine, *product) : done;
 }
 
-std::vector<gemm_path_report> gemm_paths(const engine& on) {
+std::vector<gemm_path_report> gemm_paths(const engine& engine) {
   std::vector<gemm_path_report> reports;
-  for (const auto& [one, obstacle] : paths_of(on))
+  for (const auto& [path, obstacle] : paths_of(engine))
     reports.push_back(
-        {std::string(one->name()), obstacle.empty(), obstacle.empty() ? std::string(one->note()) : obstacle});
+        {std::string(path->name()), obstacle.empty(), obstacle.empty() ? std::string(path->note()) : obstacle});
   return reports;
 }
 
-std::string gemm_path_for(const engine& on, const matrix_view& a, const matrix_view& b, const matrix_view& c,
-                          const gemm_options& how) {
-  const auto what = checked(a, b, c, how);
-  return what ? std::string(choose(on, *what, how.path).name()) : "portable";
+std::string gemm_path_for(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
+                          const gemm_options& options) {
+  const auto product = checked(a, b, c, options);
+  return product ? std::string(choose(engine, *product, options.path).name()) : "portable";
 }
 
 }  // namespace syclamp

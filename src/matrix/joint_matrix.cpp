@@ -21,24 +21,25 @@ namespace query = sycl::ext::oneapi::experimental::info::device;
 /// True if the device multiplies blocks of 16 × 16 × 16 of this type with sums in FP32.
 bool multiplies(const sycl::device& device, units::matrix_type type) {
   const auto has = [](std::size_t exact, std::size_t most) { return exact == 16 || (exact == 0 && most >= 16); };
-  return std::ranges::any_of(device.get_info<query::matrix_combinations>(), [&](const units::combination& one) {
-    return one.atype == type && one.btype == type && one.ctype == units::matrix_type::fp32 &&
-           one.dtype == units::matrix_type::fp32 && has(one.msize, one.max_msize) && has(one.nsize, one.max_nsize) &&
-           has(one.ksize, one.max_ksize);
+  return std::ranges::any_of(device.get_info<query::matrix_combinations>(), [&](const units::combination& shape) {
+    return shape.atype == type && shape.btype == type && shape.ctype == units::matrix_type::fp32 &&
+           shape.dtype == units::matrix_type::fp32 && has(shape.msize, shape.max_msize) &&
+           has(shape.nsize, shape.max_nsize) && has(shape.ksize, shape.max_ksize);
   });
 }
 
-std::string obstacle_of(const engine& on) {
-  const sycl::device device = on.queue().get_device();
+std::string obstacle_of(const engine& engine) {
+  const sycl::device device = engine.queue().get_device();
   if (facts_of(device).vendor_id == backends::amd_vendor && device.is_gpu())
     return "off on AMD GPUs until it has been verified on one";
   try {
     if (!multiplies(device, units::matrix_type::fp16) || !multiplies(device, units::matrix_type::bf16))
       return "the device has no matrix units for FP16 and BF16 in blocks of 16 x 16 x 16";
-    const std::size_t members = on.kernels().tuning().blocks.group_size / 4;
+    const std::size_t members = engine.kernels().tuning().blocks.group_size / 4;
     const auto sizes = device.get_info<sycl::info::device::sub_group_sizes>();
     if (std::ranges::find(sizes, members) == sizes.end())
-      return fmt::format("the profile {} wants sub-groups of {}, which the device has not", on.profile_name(), members);
+      return fmt::format("the profile {} wants sub-groups of {}, which the device has not", engine.profile_name(),
+                         members);
   } catch (const sycl::exception& failed) {
     return fmt::format("the device does not say what its matrix units can do ({})", failed.what());
   }
@@ -55,15 +56,16 @@ class joint_matrix final : public path {
  public:
   std::string_view name() const override { return "joint_matrix"; }
   std::string_view note() const override { return "matrix units, FP32 sums; A and B both FP16 or both BF16"; }
-  std::string obstacle(const engine& on) const override { return obstacle_of(on); }
-  std::string refusal(const problem& of) const override {
-    if (of.a.type() == of.b.type() && size_of(of.a.type()) == 2) return {};
-    return fmt::format("joint_matrix has no product of {} and {}", name_of(of.a.type()), name_of(of.b.type()));
+  std::string obstacle(const engine& engine) const override { return obstacle_of(engine); }
+  std::string refusal(const problem& product) const override {
+    if (product.a.type() == product.b.type() && bytes_per_element(product.a.type()) == 2) return {};
+    return fmt::format("joint_matrix has no product of {} and {}", to_string(product.a.type()),
+                       to_string(product.b.type()));
   }
   bool has_epilogue() const override { return true; }
-  sycl::event submit(const engine& on, const problem& what) const override {
-    const bool is_half = what.a.type() == element_type::float16;
-    return submit_tiles(on, is_half ? launch::gemm_joint_half : launch::gemm_joint_brain, what);
+  sycl::event submit(const engine& engine, const problem& product) const override {
+    const bool is_half = product.a.type() == element_type::float16;
+    return submit_tiles(engine, is_half ? launch::gemm_joint_half : launch::gemm_joint_brain, product);
   }
 };
 

@@ -30,15 +30,17 @@ class module_path final : public path {
   std::string_view note() const override {
     return load() != nullptr ? std::string_view(load()->note) : std::string_view(problem_);
   }
-  std::string obstacle(const engine& on) const override {
-    return load() != nullptr ? load()->obstacle(on.queue().get_device()) : problem_;
+  std::string obstacle(const engine& engine) const override {
+    return load() != nullptr ? load()->obstacle(engine.queue().get_device()) : problem_;
   }
-  std::string refusal(const problem& of) const override { return load()->refusal(of); }
-  bool is_worthwhile(const engine& on, const problem& of) const override {
-    return load()->is_worthwhile == nullptr || load()->is_worthwhile(on.queue().get_device(), of);
+  std::string refusal(const problem& product) const override { return load()->refusal(product); }
+  bool is_worthwhile(const engine& engine, const problem& product) const override {
+    return load()->is_worthwhile == nullptr || load()->is_worthwhile(engine.queue().get_device(), product);
   }
   bool has_epilogue() const override { return false; }
-  sycl::event submit(const engine& on, const problem& what) const override { return load()->submit(on.queue(), what); }
+  sycl::event submit(const engine& engine, const problem& product) const override {
+    return load()->submit(engine.queue(), product);
+  }
 
  private:
   const module_functions* load() const;  ///< null if it cannot be loaded; then `problem_` says why

@@ -16,20 +16,21 @@ using sycl::ext::oneapi::bfloat16;
 
 /// Scalars are FP32 in every combination of types: a half could not hold them.
 template <typename In, typename Out>
-sycl::event multiply(sycl::queue& queue, const problem& of) {
+sycl::event multiply(sycl::queue& queue, const problem& product) {
   const auto turn = [](const matrix_view& view) {
     return view.is_transposed() ? transpose::trans : transpose::nontrans;
   };
   const auto size = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
-  const auto* a = static_cast<const In*>(of.a.data());
-  const auto* b = static_cast<const In*>(of.b.data());
-  auto* c = static_cast<Out*>(of.output());
+  const auto* a = static_cast<const In*>(product.a.data());
+  const auto* b = static_cast<const In*>(product.b.data());
+  auto* c = static_cast<Out*>(product.output());
   const auto lead = [&](const matrix_view& view) { return size(std::max<std::uint64_t>(view.stride(), 1)); };
-  if (of.batch == 1)
-    return blas::gemm(queue, turn(of.a), turn(of.b), of.m, of.n, of.k, of.alpha, a, lead(of.a), b, lead(of.b), of.beta,
-                      c, lead(of.c));
-  return blas::gemm_batch(queue, turn(of.a), turn(of.b), of.m, of.n, of.k, of.alpha, a, lead(of.a), size(of.a_step), b,
-                          lead(of.b), size(of.b_step), of.beta, c, lead(of.c), size(of.c_step), size(of.batch));
+  if (product.batch == 1)
+    return blas::gemm(queue, turn(product.a), turn(product.b), product.m, product.n, product.k, product.alpha, a,
+                      lead(product.a), b, lead(product.b), product.beta, c, lead(product.c));
+  return blas::gemm_batch(queue, turn(product.a), turn(product.b), product.m, product.n, product.k, product.alpha, a,
+                          lead(product.a), size(product.a_step), b, lead(product.b), size(product.b_step), product.beta,
+                          c, lead(product.c), size(product.c_step), size(product.batch));
 }
 
 using function = sycl::event (*)(sycl::queue&, const problem&);
@@ -51,10 +52,10 @@ std::string obstacle(const sycl::device& device) {
   return "oneMKL is for CPUs and Intel GPUs";
 }
 
-std::string refusal(const problem& of) {
-  if (of.a.type() == of.b.type() && function_for(of.a.type(), of.c.type()) != nullptr) return {};
-  return std::string("oneMKL has no correctly rounded product of ") + name_of(of.a.type()) + " and " +
-         name_of(of.b.type()) + " to " + name_of(of.c.type());
+std::string refusal(const problem& product) {
+  if (product.a.type() == product.b.type() && function_for(product.a.type(), product.c.type()) != nullptr) return {};
+  return std::string("oneMKL has no correctly rounded product of ") + to_string(product.a.type()) + " and " +
+         to_string(product.b.type()) + " to " + to_string(product.c.type());
 }
 
 /// True if this process's CPU computes with halves: where it does not, oneMKL widens both matrices first, one element
@@ -77,15 +78,15 @@ bool cpu_multiplies_halves() {
 ///   512 × 4096 × 4096   FP16 148, 114       BF16 95, 113        FP32 93, 121
 /// (B transposed: FP16 74, 28; 14.5, 14.8; 148, 193: there a quarter is lost.) CPUs with matrix units were not
 /// measured.
-bool is_worthwhile(const sycl::device& device, const problem& of) {
+bool is_worthwhile(const sycl::device& device, const problem& product) {
   constexpr std::uint64_t small = std::uint64_t{1} << 22;
   if (!device.is_cpu()) return true;
-  if (std::uint64_t{of.m} * of.n * of.k * of.batch < small) return false;
-  return of.a.type() != element_type::float16 || cpu_multiplies_halves();
+  if (std::uint64_t{product.m} * product.n * product.k * product.batch < small) return false;
+  return product.a.type() != element_type::float16 || cpu_multiplies_halves();
 }
 
-sycl::event submit(sycl::queue& queue, const problem& what) {
-  return function_for(what.a.type(), what.c.type())(queue, what);
+sycl::event submit(sycl::queue& queue, const problem& product) {
+  return function_for(product.a.type(), product.c.type())(queue, product);
 }
 
 }  // namespace

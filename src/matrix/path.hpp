@@ -18,9 +18,9 @@ struct problem {
   std::uint64_t a_step, b_step, c_step;  ///< from one matrix of the batch to the next; 0 for one that is used for all
   float alpha, beta;
   array_view bias;
-  activation then;
+  activation function;
 
-  bool has_epilogue() const { return bias.count() != 0 || then != activation::none; }
+  bool has_epilogue() const { return bias.count() != 0 || function != activation::none; }
   void* output() const { return const_cast<void*>(c.data()); }  ///< where C is written; views are for reading
 };
 
@@ -32,10 +32,10 @@ class path {
   virtual std::string_view note() const = 0;  ///< what it is, for people
 
   /// Why it cannot be used on the device with its profile; empty if it can. Asked once for each of them.
-  virtual std::string obstacle(const engine& on) const = 0;
+  virtual std::string obstacle(const engine& engine) const = 0;
 
   /// Why it cannot do this product, although it can be used; empty if it can.
-  virtual std::string refusal(const problem& of) const = 0;
+  virtual std::string refusal(const problem& product) const = 0;
 
   /// False if another path is likely to be faster: nobody who leaves the choice to `gemm` gets this one.
   virtual bool is_worthwhile(const engine&, const problem&) const { return true; }
@@ -43,7 +43,7 @@ class path {
   /// True if `submit` does bias and activation as well; if not, another kernel follows.
   virtual bool has_epilogue() const = 0;
 
-  virtual sycl::event submit(const engine& on, const problem& what) const = 0;
+  virtual sycl::event submit(const engine& engine, const problem& product) const = 0;
 };
 
 // Each is made when it is first asked for and lives until the process ends.

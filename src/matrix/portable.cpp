@@ -12,8 +12,8 @@ class portable final : public path {
   std::string obstacle(const engine&) const override { return {}; }
   std::string refusal(const problem&) const override { return {}; }
   bool has_epilogue() const override { return true; }
-  sycl::event submit(const engine& on, const problem& what) const override {
-    return submit_tiles(on, launch::gemm_tiles, what);
+  sycl::event submit(const engine& engine, const problem& product) const override {
+    return submit_tiles(engine, launch::gemm_tiles, product);
   }
 };
 

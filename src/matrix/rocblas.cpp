@@ -48,32 +48,35 @@ std::string obstacle(const sycl::device& device) {
   return "rocBLAS is for AMD GPUs";
 }
 
-std::string refusal(const problem& of) {
-  if (of.batch >= std::uint64_t{1} << 31) return "rocBLAS counts the matrices of a batch in 31 bits";
-  for (const matrix_view* one : {&of.a, &of.b, &of.c})
-    if (one->stride() >= std::uint64_t{1} << 31) return "rocBLAS counts the distance of rows in 31 bits";
-  if (of.a.type() == of.b.type() && (of.c.type() == of.a.type() || of.c.type() == element_type::float32)) return {};
-  return std::string("rocBLAS has no product of ") + name_of(of.a.type()) + " and " + name_of(of.b.type()) + " to " +
-         name_of(of.c.type());
+std::string refusal(const problem& product) {
+  if (product.batch >= std::uint64_t{1} << 31) return "rocBLAS counts the matrices of a batch in 31 bits";
+  for (const matrix_view* matrix : {&product.a, &product.b, &product.c})
+    if (matrix->stride() >= std::uint64_t{1} << 31) return "rocBLAS counts the distance of rows in 31 bits";
+  if (product.a.type() == product.b.type() &&
+      (product.c.type() == product.a.type() || product.c.type() == element_type::float32))
+    return {};
+  return std::string("rocBLAS has no product of ") + to_string(product.a.type()) + " and " +
+         to_string(product.b.type()) + " to " + to_string(product.c.type());
 }
 
 /// rocBLAS reads memory column by column, where our matrices are their transposes: C' = B' · A'.
-sycl::event submit(sycl::queue& queue, const problem& what) {
-  return enqueue_native<hip_backend>(queue, [what](auto native) {
-    const auto turn = [](const matrix_view& of) {
-      return of.is_transposed() ? rocblas_operation_transpose : rocblas_operation_none;
+sycl::event submit(sycl::queue& queue, const problem& product) {
+  return enqueue_native<hip_backend>(queue, [product](auto native) {
+    const auto turn = [](const matrix_view& matrix) {
+      return matrix.is_transposed() ? rocblas_operation_transpose : rocblas_operation_none;
     };
     const auto number = [](std::uint64_t n) { return static_cast<rocblas_int>(n); };
     const auto step = [](std::uint64_t n) { return static_cast<rocblas_stride>(n); };
     stream_handle& to = handle_for(reinterpret_cast<hipStream_t>(native));
     const std::lock_guard lock(to.mutex);
-    auto* c = what.output();
+    auto* c = product.output();
     check(rocblas_gemm_strided_batched_ex(
-        to.handle, turn(what.b), turn(what.a), number(what.n), number(what.m), number(what.k), &what.alpha,
-        what.b.data(), type_of(what.b.type()), number(what.b.stride()), step(what.b_step), what.a.data(),
-        type_of(what.a.type()), number(what.a.stride()), step(what.a_step), &what.beta, c, type_of(what.c.type()),
-        number(what.c.stride()), step(what.c_step), c, type_of(what.c.type()), number(what.c.stride()),
-        step(what.c_step), number(what.batch), rocblas_datatype_f32_r, rocblas_gemm_algo_standard, 0, 0));
+        to.handle, turn(product.b), turn(product.a), number(product.n), number(product.m), number(product.k),
+        &product.alpha, product.b.data(), type_of(product.b.type()), number(product.b.stride()), step(product.b_step),
+        product.a.data(), type_of(product.a.type()), number(product.a.stride()), step(product.a_step), &product.beta, c,
+        type_of(product.c.type()), number(product.c.stride()), step(product.c_step), c, type_of(product.c.type()),
+        number(product.c.stride()), step(product.c_step), number(product.batch), rocblas_datatype_f32_r,
+        rocblas_gemm_algo_standard, 0, 0));
   });
 }
 

@@ -14,21 +14,22 @@
 namespace syclamp::matrix {
 
 template <typename Operation>
-sycl::event submit_tiles(const engine& on, const Operation& op, const problem& what) {
-  launch::kernel_library& library = on.kernels();
+sycl::event submit_tiles(const engine& engine, const Operation& op, const problem& product) {
+  launch::kernel_library& library = engine.kernels();
   const auto tile = tile_of(op.tuning(library.tuning()));
   const auto tiles = [](std::uint64_t size, std::uint64_t of_tile) { return (size + of_tile - 1) / of_tile; };
-  const std::uint64_t groups = tiles(what.m, tile.rows) * tiles(what.n, tile.columns) * what.batch;
+  const std::uint64_t groups = tiles(product.m, tile.rows) * tiles(product.n, tile.columns) * product.batch;
   if (groups > std::numeric_limits<std::uint32_t>::max())
     throw invalid_argument(
         fmt::format("gemm: {} matrices of {} x {} are {} tiles, more than a kernel can count; call it "
                     "for parts of the batch",
-                    what.batch, what.m, what.n, groups));
-  return library.submit(on.queue(), op, groups, what.a.data(), what.a.type(), what.a.stride(), what.a_step,
-                        what.a.is_transposed(), what.b.data(), what.b.type(), what.b.stride(), what.b_step,
-                        what.b.is_transposed(), what.output(), what.c.type(), what.c.stride(), what.c_step, what.m,
-                        what.n, what.k, what.alpha, what.beta, what.bias.count() != 0 ? what.bias.data() : nullptr,
-                        what.bias.type(), what.then);
+                    product.batch, product.m, product.n, groups));
+  return library.submit(engine.queue(), op, groups, product.a.data(), product.a.type(), product.a.stride(),
+                        product.a_step, product.a.is_transposed(), product.b.data(), product.b.type(),
+                        product.b.stride(), product.b_step, product.b.is_transposed(), product.output(),
+                        product.c.type(), product.c.stride(), product.c_step, product.m, product.n, product.k,
+                        product.alpha, product.beta, product.bias.count() != 0 ? product.bias.data() : nullptr,
+                        product.bias.type(), product.function);
 }
 
 }  // namespace syclamp::matrix

@@ -17,40 +17,40 @@ namespace {
 void check_type(const char* layer, const char* name, element_type type) {
   if (std::ranges::find(matrix_types, type) == std::end(matrix_types))
     throw invalid_argument(
-        fmt::format("{}: {} is {}; it must be float16, bfloat16 or float32: cast it", layer, name, name_of(type)));
+        fmt::format("{}: {} is {}; it must be float16, bfloat16 or float32: cast it", layer, name, to_string(type)));
 }
 
 /// A matrix of a layer: of a type that can be used, neither transposed nor batched, and with as many rows and columns
 /// as the first.
-void check(const char* layer, const char* name, const matrix_view& of, const matrix_view& first) {
-  check_type(layer, name, of.type());
-  if (of.is_transposed() || of.batch() != 1)
+void check(const char* layer, const char* name, const matrix_view& matrix, const matrix_view& first) {
+  check_type(layer, name, matrix.type());
+  if (matrix.is_transposed() || matrix.batch() != 1)
     throw invalid_argument(
         fmt::format("{}: {} is transposed or a batch, which only gemm takes; pass the matrix itself", layer, name));
-  if (of.rows() != first.rows() || of.columns() != first.columns())
+  if (matrix.rows() != first.rows() || matrix.columns() != first.columns())
     throw invalid_argument(fmt::format("{}: {} is {} x {}, but must be {} x {} as the first matrix is", layer, name,
-                                       of.rows(), of.columns(), first.rows(), first.columns()));
-  if (of.stride() < of.columns())
-    throw invalid_argument(
-        fmt::format("{}: rows of {} have {} elements but begin {} apart", layer, name, of.columns(), of.stride()));
+                                       matrix.rows(), matrix.columns(), first.rows(), first.columns()));
+  if (matrix.stride() < matrix.columns())
+    throw invalid_argument(fmt::format("{}: rows of {} have {} elements but begin {} apart", layer, name,
+                                       matrix.columns(), matrix.stride()));
   constexpr std::uint64_t most = std::uint64_t{1} << 31;
-  if (of.rows() >= most || of.columns() >= most)
-    throw invalid_argument(
-        fmt::format("{}: {} is {} x {}; dimensions must be less than 2^31", layer, name, of.rows(), of.columns()));
-  if (of.rows() != 0 && of.columns() != 0) check_given(layer, name, of.data());
+  if (matrix.rows() >= most || matrix.columns() >= most)
+    throw invalid_argument(fmt::format("{}: {} is {} x {}; dimensions must be less than 2^31", layer, name,
+                                       matrix.rows(), matrix.columns()));
+  if (matrix.rows() != 0 && matrix.columns() != 0) check_given(layer, name, matrix.data());
 }
 
-void check(const char* layer, const char* name, const array_view& of, std::uint64_t count) {
-  check_type(layer, name, of.type());
-  if (of.count() != count)
-    throw invalid_argument(fmt::format("{}: {} has {} elements, but must have {}", layer, name, of.count(), count));
-  if (count != 0) check_given(layer, name, of.data());
+void check(const char* layer, const char* name, const array_view& array, std::uint64_t count) {
+  check_type(layer, name, array.type());
+  if (array.count() != count)
+    throw invalid_argument(fmt::format("{}: {} has {} elements, but must have {}", layer, name, array.count(), count));
+  if (count != 0) check_given(layer, name, array.data());
 }
 
-bool is_empty(const matrix_view& of) { return of.rows() == 0 || of.columns() == 0; }
-const void* data_or_null(const array_view& of) { return of.count() != 0 ? of.data() : nullptr; }
+bool is_empty(const matrix_view& matrix) { return matrix.rows() == 0 || matrix.columns() == 0; }
+const void* data_or_null(const array_view& array) { return array.count() != 0 ? array.data() : nullptr; }
 void* writable(const void* data) { return const_cast<void*>(data); }
-std::uint32_t columns_of(const matrix_view& of) { return static_cast<std::uint32_t>(of.columns()); }
+std::uint32_t columns_of(const matrix_view& matrix) { return static_cast<std::uint32_t>(matrix.columns()); }
 
 /// How many work-groups of a kernel that sums up columns.
 std::uint64_t groups_for_columns(const launch::kernel_library& library, std::uint64_t columns) {
@@ -59,69 +59,71 @@ std::uint64_t groups_for_columns(const launch::kernel_library& library, std::uin
   return (columns + share - 1) / share;
 }
 
-sycl::event submit_mean(const engine& on, const loss_values& loss, std::uint64_t rows, float weight) {
-  return on.kernels().submit(on.queue(), launch::mean_of_rows, 1, loss.of_rows, static_cast<std::uint32_t>(rows),
-                             weight, loss.mean);
+sycl::event submit_mean(const engine& engine, const loss_values& loss, std::uint64_t rows, float weight) {
+  return engine.kernels().submit(engine.queue(), launch::mean_of_rows, 1, loss.of_rows,
+                                 static_cast<std::uint32_t>(rows), weight, loss.mean);
 }
 
-void check_loss(const char* layer, const loss_values& loss, const matrix_view& of) {
+void check_loss(const char* layer, const loss_values& loss, const matrix_view& matrix) {
   check_given(layer, "loss.of_rows", loss.of_rows);
   check_given(layer, "loss.mean", loss.mean);
-  if (is_empty(of))
-    throw invalid_argument(fmt::format("{}: a matrix of {} x {} has no mean loss", layer, of.rows(), of.columns()));
+  if (is_empty(matrix))
+    throw invalid_argument(
+        fmt::format("{}: a matrix of {} x {} has no mean loss", layer, matrix.rows(), matrix.columns()));
 }
 
 }  // namespace
 
-sycl::event linear(const engine& on, const matrix_view& x, const matrix_view& weight, const array_view& bias,
-                   const matrix_view& y, activation then, std::string_view path) {
-  return gemm(on, x, transposed(weight), y, {.bias = bias, .then = then, .path = path});
+sycl::event linear(const engine& engine, const matrix_view& x, const matrix_view& weight, const array_view& bias,
+                   const matrix_view& y, activation function, std::string_view path) {
+  return gemm(engine, x, transposed(weight), y, {.bias = bias, .function = function, .path = path});
 }
 
-sycl::event linear_backward(const engine& on, const matrix_view& x, const matrix_view& weight, const matrix_view& dy,
-                            const linear_gradients& gradients, std::string_view path) {
+sycl::event linear_backward(const engine& engine, const matrix_view& x, const matrix_view& weight,
+                            const matrix_view& dy, const linear_gradients& gradients, std::string_view path) {
   sycl::event last;
-  if (gradients.x) last = gemm(on, dy, weight, *gradients.x, {.path = path});
-  if (gradients.weight) last = gemm(on, transposed(dy), x, *gradients.weight, {.path = path});
-  if (gradients.bias.count() != 0) last = sum_rows(on, dy, gradients.bias);
+  if (gradients.x) last = gemm(engine, dy, weight, *gradients.x, {.path = path});
+  if (gradients.weight) last = gemm(engine, transposed(dy), x, *gradients.weight, {.path = path});
+  if (gradients.bias.count() != 0) last = sum_rows(engine, dy, gradients.bias);
   return last;
 }
 
-sycl::event sum_rows(const engine& on, const matrix_view& in, const array_view& sums) {
+sycl::event sum_rows(const engine& engine, const matrix_view& in, const array_view& sums) {
   check("sum_rows", "in", in, in);
   check("sum_rows", "sums", sums, in.columns());
   if (in.columns() == 0) return {};
-  launch::kernel_library& library = on.kernels();
-  return library.submit(on.queue(), launch::sum_rows, groups_for_columns(library, in.columns()), in.data(), in.type(),
-                        in.stride(), in.rows(), columns_of(in), writable(sums.data()), sums.type());
+  launch::kernel_library& library = engine.kernels();
+  return library.submit(engine.queue(), launch::sum_rows, groups_for_columns(library, in.columns()), in.data(),
+                        in.type(), in.stride(), in.rows(), columns_of(in), writable(sums.data()), sums.type());
 }
 
-sycl::event activate(const engine& on, const matrix_view& x, const matrix_view& y, activation f,
+sycl::event activate(const engine& engine, const matrix_view& x, const matrix_view& y, activation f,
                      const array_view& bias) {
   check("activate", "x", x, x);
   check("activate", "y", y, x);
   if (bias.count() != 0) check("activate", "bias", bias, x.columns());
   if (is_empty(x)) return {};
-  launch::kernel_library& library = on.kernels();
-  return library.submit(on.queue(), launch::activate_rows, library.groups_for(launch::activate_rows, x.rows()),
+  launch::kernel_library& library = engine.kernels();
+  return library.submit(engine.queue(), launch::activate_rows, library.groups_for(launch::activate_rows, x.rows()),
                         x.data(), x.type(), x.stride(), writable(y.data()), y.type(), y.stride(), x.rows(),
                         columns_of(x), data_or_null(bias), bias.type(), f);
 }
 
-sycl::event activate_backward(const engine& on, const matrix_view& x, const matrix_view& dy, const matrix_view& dx,
+sycl::event activate_backward(const engine& engine, const matrix_view& x, const matrix_view& dy, const matrix_view& dx,
                               activation f, const array_view& bias) {
   check("activate_backward", "x", x, x);
   check("activate_backward", "dy", dy, x);
   check("activate_backward", "dx", dx, x);
   if (bias.count() != 0) check("activate_backward", "bias", bias, x.columns());
   if (is_empty(x)) return {};
-  launch::kernel_library& library = on.kernels();
-  return library.submit(on.queue(), launch::activate_gradient, library.groups_for(launch::activate_gradient, x.rows()),
-                        x.data(), x.type(), x.stride(), dy.data(), dy.type(), dy.stride(), writable(dx.data()),
-                        dx.type(), dx.stride(), x.rows(), columns_of(x), data_or_null(bias), bias.type(), f);
+  launch::kernel_library& library = engine.kernels();
+  return library.submit(engine.queue(), launch::activate_gradient,
+                        library.groups_for(launch::activate_gradient, x.rows()), x.data(), x.type(), x.stride(),
+                        dy.data(), dy.type(), dy.stride(), writable(dx.data()), dx.type(), dx.stride(), x.rows(),
+                        columns_of(x), data_or_null(bias), bias.type(), f);
 }
 
-sycl::event layer_norm(const engine& on, const matrix_view& x, const array_view& scale, const array_view& shift,
+sycl::event layer_norm(const engine& engine, const matrix_view& x, const array_view& scale, const array_view& shift,
                        const matrix_view& y, const row_statistics& statistics, float epsilon) {
   check("layer_norm", "x", x, x);
   check("layer_norm", "y", y, x);
@@ -130,14 +132,14 @@ sycl::event layer_norm(const engine& on, const matrix_view& x, const array_view&
   if (is_empty(x)) return {};
   check_given("layer_norm", "statistics.mean", statistics.mean);
   check_given("layer_norm", "statistics.inverse_deviation", statistics.inverse_deviation);
-  return on.kernels().submit(on.queue(), launch::layer_norm_rows, x.rows(), x.data(), x.type(), x.stride(),
-                             scale.data(), scale.type(), shift.data(), shift.type(), writable(y.data()), y.type(),
-                             y.stride(), columns_of(x), epsilon, statistics.mean, statistics.inverse_deviation);
+  return engine.kernels().submit(engine.queue(), launch::layer_norm_rows, x.rows(), x.data(), x.type(), x.stride(),
+                                 scale.data(), scale.type(), shift.data(), shift.type(), writable(y.data()), y.type(),
+                                 y.stride(), columns_of(x), epsilon, statistics.mean, statistics.inverse_deviation);
 }
 
-sycl::event layer_norm_backward(const engine& on, const matrix_view& x, const array_view& scale, const matrix_view& dy,
-                                const row_statistics& statistics, const matrix_view& dx, const array_view& dscale,
-                                const array_view& dshift) {
+sycl::event layer_norm_backward(const engine& engine, const matrix_view& x, const array_view& scale,
+                                const matrix_view& dy, const row_statistics& statistics, const matrix_view& dx,
+                                const array_view& dscale, const array_view& dshift) {
   const char* layer = "layer_norm_backward";
   check(layer, "x", x, x);
   check(layer, "dy", dy, x);
@@ -148,19 +150,19 @@ sycl::event layer_norm_backward(const engine& on, const matrix_view& x, const ar
   if (x.columns() == 0) return {};
   check_given(layer, "statistics.mean", statistics.mean);
   check_given(layer, "statistics.inverse_deviation", statistics.inverse_deviation);
-  launch::kernel_library& library = on.kernels();
+  launch::kernel_library& library = engine.kernels();
   // The sums first: dx may be dy.
-  sycl::event sums = library.submit(on.queue(), launch::layer_norm_sums, groups_for_columns(library, x.columns()),
+  sycl::event sums = library.submit(engine.queue(), launch::layer_norm_sums, groups_for_columns(library, x.columns()),
                                     x.data(), x.type(), x.stride(), dy.data(), dy.type(), dy.stride(), x.rows(),
                                     columns_of(x), statistics.mean, statistics.inverse_deviation,
                                     writable(dscale.data()), dscale.type(), writable(dshift.data()), dshift.type());
   if (x.rows() == 0) return sums;
-  return library.submit(on.queue(), launch::layer_norm_gradient, x.rows(), x.data(), x.type(), x.stride(), scale.data(),
-                        scale.type(), dy.data(), dy.type(), dy.stride(), writable(dx.data()), dx.type(), dx.stride(),
-                        columns_of(x), statistics.mean, statistics.inverse_deviation);
+  return library.submit(engine.queue(), launch::layer_norm_gradient, x.rows(), x.data(), x.type(), x.stride(),
+                        scale.data(), scale.type(), dy.data(), dy.type(), dy.stride(), writable(dx.data()), dx.type(),
+                        dx.stride(), columns_of(x), statistics.mean, statistics.inverse_deviation);
 }
 
-sycl::event softmax_cross_entropy(const engine& on, const matrix_view& logits, const std::uint32_t* labels,
+sycl::event softmax_cross_entropy(const engine& engine, const matrix_view& logits, const std::uint32_t* labels,
                                   const loss_values& loss, const std::optional<matrix_view>& gradient,
                                   const float* loss_scale) {
   const char* layer = "softmax_cross_entropy";
@@ -169,14 +171,14 @@ sycl::event softmax_cross_entropy(const engine& on, const matrix_view& logits, c
   check_loss(layer, loss, logits);
   check_given(layer, "labels", labels);
   const auto weight = static_cast<float>(1.0 / static_cast<double>(logits.rows()));
-  on.kernels().submit(on.queue(), launch::cross_entropy_rows, logits.rows(), logits.data(), logits.type(),
-                      logits.stride(), labels, columns_of(logits), weight, loss_scale, loss.of_rows,
-                      gradient ? writable(gradient->data()) : nullptr,
-                      gradient ? gradient->type() : element_type::float32, gradient ? gradient->stride() : 0);
-  return submit_mean(on, loss, logits.rows(), weight);
+  engine.kernels().submit(engine.queue(), launch::cross_entropy_rows, logits.rows(), logits.data(), logits.type(),
+                          logits.stride(), labels, columns_of(logits), weight, loss_scale, loss.of_rows,
+                          gradient ? writable(gradient->data()) : nullptr,
+                          gradient ? gradient->type() : element_type::float32, gradient ? gradient->stride() : 0);
+  return submit_mean(engine, loss, logits.rows(), weight);
 }
 
-sycl::event mean_squared_error(const engine& on, const matrix_view& y, const matrix_view& target,
+sycl::event mean_squared_error(const engine& engine, const matrix_view& y, const matrix_view& target,
                                const loss_values& loss, const std::optional<matrix_view>& gradient,
                                const float* loss_scale) {
   const char* layer = "mean_squared_error";
@@ -185,11 +187,11 @@ sycl::event mean_squared_error(const engine& on, const matrix_view& y, const mat
   if (gradient) check(layer, "gradient", *gradient, y);
   check_loss(layer, loss, y);
   const auto weight = static_cast<float>(1.0 / (static_cast<double>(y.rows()) * static_cast<double>(y.columns())));
-  on.kernels().submit(on.queue(), launch::squared_error_rows, y.rows(), y.data(), y.type(), y.stride(), target.data(),
-                      target.type(), target.stride(), columns_of(y), weight, loss_scale, loss.of_rows,
-                      gradient ? writable(gradient->data()) : nullptr,
-                      gradient ? gradient->type() : element_type::float32, gradient ? gradient->stride() : 0);
-  return submit_mean(on, loss, y.rows(), weight);
+  engine.kernels().submit(engine.queue(), launch::squared_error_rows, y.rows(), y.data(), y.type(), y.stride(),
+                          target.data(), target.type(), target.stride(), columns_of(y), weight, loss_scale,
+                          loss.of_rows, gradient ? writable(gradient->data()) : nullptr,
+                          gradient ? gradient->type() : element_type::float32, gradient ? gradient->stride() : 0);
+  return submit_mean(engine, loss, y.rows(), weight);
 }
 
 }  // namespace syclamp

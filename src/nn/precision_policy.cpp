@@ -24,26 +24,26 @@ std::vector<std::string_view> words_of(std::string_view text) {
 
 }  // namespace
 
-precision_policy policy_named(std::string_view name) {
+precision_policy precision_preset(std::string_view name) {
   std::vector<std::string> known;
-  for (const named_policy& one : named_policies) {
-    const auto aliases = words_of(one.aliases);
-    if (one.name == name || std::ranges::find(aliases, name) != aliases.end()) return one.formats;
-    known.push_back(aliases.empty() ? std::string(one.name)
-                                    : fmt::format("{} ({})", one.name, fmt::join(aliases, ", ")));
+  for (const named_policy& policy : named_policies) {
+    const auto aliases = words_of(policy.aliases);
+    if (policy.name == name || std::ranges::find(aliases, name) != aliases.end()) return policy.formats;
+    known.push_back(aliases.empty() ? std::string(policy.name)
+                                    : fmt::format("{} ({})", policy.name, fmt::join(aliases, ", ")));
   }
   throw invalid_argument(
       fmt::format("there is no precision policy \"{}\"; choose one of {}", name, fmt::join(known, ", ")));
 }
 
-std::string_view name_of(const precision_policy& policy) {
+std::string_view to_string(const precision_policy& policy) {
   const auto* found = std::ranges::find(named_policies, policy, &named_policy::formats);
   return found == std::end(named_policies) ? std::string_view{} : found->name;
 }
 
 std::vector<std::string> policy_names() {
   std::vector<std::string> names;
-  for (const named_policy& one : named_policies) names.emplace_back(one.name);
+  for (const named_policy& policy : named_policies) names.emplace_back(policy.name);
   return names;
 }
 
@@ -53,7 +53,7 @@ element_type gradient_type(const precision_policy& policy) {
 
 bool needs_loss_scaling(const precision_policy& policy) {
   const element_type type = gradient_type(policy);
-  return type == element_type::float16 || size_of(type) == 1;
+  return type == element_type::float16 || bytes_per_element(type) == 1;
 }
 
 element_type type_for(const precision_policy& policy, std::string_view operation) {

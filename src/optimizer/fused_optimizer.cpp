@@ -68,7 +68,7 @@ struct fused_optimizer::impl {
     memory = allocate_on_device<kernels::optimizer_memory>(queue, 1);
     always_apply = allocate_on_device<step_decision>(queue, 1);
     const kernels::optimizer_memory initial{static_cast<std::uint32_t>(host_groups.size()), 0,
-                                            storage.options().how == rounding::stochastic ? 1u : 0u, 0,
+                                            storage.options().rounding_mode == rounding::stochastic ? 1u : 0u, 0,
                                             storage.options().seed};
     const step_decision apply_all;
     queue.memcpy(device_groups.get(), host_groups.data(), host_groups.size() * sizeof host_groups[0]);
@@ -135,13 +135,13 @@ struct fused_optimizer::impl {
   bool has_device_rates = false;
 };
 
-fused_optimizer::fused_optimizer(const engine& on, std::vector<parameter> parameters,
+fused_optimizer::fused_optimizer(const engine& engine, std::vector<parameter> parameters,
                                  const optimizer_settings& settings, const storage_options& storage)
-    : fused_optimizer(on, std::move(parameters), std::vector{settings}, storage) {}
+    : fused_optimizer(engine, std::move(parameters), std::vector{settings}, storage) {}
 
-fused_optimizer::fused_optimizer(const engine& on, std::vector<parameter> parameters,
+fused_optimizer::fused_optimizer(const engine& engine, std::vector<parameter> parameters,
                                  const std::vector<optimizer_settings>& settings, const storage_options& storage)
-    : impl_(std::make_unique<impl>(on, std::move(parameters), settings, storage)) {}
+    : impl_(std::make_unique<impl>(engine, std::move(parameters), settings, storage)) {}
 
 fused_optimizer::~fused_optimizer() {
   if (is_runtime_gone()) leave_to_exit(impl_);
@@ -236,7 +236,7 @@ std::size_t fused_optimizer::size() const { return impl_->storage.parameters().s
 std::uint32_t fused_optimizer::groups() const { return static_cast<std::uint32_t>(impl_->host_groups.size()); }
 std::uint32_t fused_optimizer::states() const { return impl_->rule.states(); }
 std::uint64_t fused_optimizer::device_bytes() const { return impl_->storage.device_bytes(); }
-const engine& fused_optimizer::on() const { return impl_->engine; }
+const engine& fused_optimizer::get_engine() const { return impl_->engine; }
 
 array_view fused_optimizer::state(std::size_t parameter, std::uint32_t index) const {
   if (parameter >= size() || index >= states())

@@ -29,11 +29,12 @@ bool visit_parts(const memory_parts& all, std::size_t i, const Visit& visit) {
   const bool is_split = slot.storage == weight_storage::split;
   if (visit(part{slot.weights, count * (is_split ? 2 : sizeof(float)), fmt::format("weights of {}", tensor)}))
     return true;
-  if (slot.model != 0 && visit(part{slot.model, count * size_of(slot.model_type),
+  if (slot.model != 0 && visit(part{slot.model, count * bytes_per_element(slot.model_type),
                                     fmt::format("{}weights of {}", is_split ? "" : "copy of the ", tensor)}))
     return true;
   for (std::uint32_t k = 0; k < all.states; ++k)
-    if (visit(part{slot.states[k], count * size_of(all.storage.moments), fmt::format("moment {} of {}", k, tensor)}))
+    if (visit(part{slot.states[k], count * bytes_per_element(all.storage.moments),
+                   fmt::format("moment {} of {}", k, tensor)}))
       return true;
   const std::uint64_t shadow = reinterpret_cast<std::uintptr_t>(all.shadows[i]);
   if (shadow < all.arena_shadow.begin || shadow >= all.arena_shadow.end) return false;
@@ -59,8 +60,9 @@ optimizer_memory_map::optimizer_memory_map(const memory_parts& parts) : parts_(p
     const kernels::parameter_slot& slot = parts_.slots[i];
     const std::uint64_t count = parts_.parameters[i].gradient.count();
     add(slot.weights, count * sizeof(float), i);
-    add(slot.model, count * size_of(slot.model_type), i);
-    for (std::uint32_t k = 0; k < parts_.states; ++k) add(slot.states[k], count * size_of(parts_.storage.moments), i);
+    add(slot.model, count * bytes_per_element(slot.model_type), i);
+    for (std::uint32_t k = 0; k < parts_.states; ++k)
+      add(slot.states[k], count * bytes_per_element(parts_.storage.moments), i);
   }
   if (parts_.arena.begin < parts_.arena.end) written_.push_back(parts_.arena);
   written_and_shadows_ = written_;
@@ -76,8 +78,8 @@ void optimizer_memory_map::check_within() const {
   const std::uint64_t begin = found.second->begin, end = std::min(found.first->end, found.second->end);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < parts_.slots.size() && names.size() < 2; ++i)
-    visit_parts(parts_, i, [&](const part& one) {
-      if (one.begin < end && begin < one.begin + one.bytes) names.push_back(one.name);
+    visit_parts(parts_, i, [&](const part& part) {
+      if (part.begin < end && begin < part.begin + part.bytes) names.push_back(part.name);
       return names.size() == 2;
     });
   names.resize(2, "memory that the optimizer allocated");
@@ -87,9 +89,9 @@ void optimizer_memory_map::check_within() const {
 std::string optimizer_memory_map::part_at(std::uint64_t begin, std::uint64_t end) const {
   std::string name = "memory that the optimizer allocated";
   for (std::size_t i = 0; i < parts_.slots.size(); ++i)
-    if (visit_parts(parts_, i, [&](const part& one) {
-          const bool overlaps = one.begin < end && begin < one.begin + one.bytes;
-          if (overlaps) name = one.name;
+    if (visit_parts(parts_, i, [&](const part& part) {
+          const bool overlaps = part.begin < end && begin < part.begin + part.bytes;
+          if (overlaps) name = part.name;
           return overlaps;
         }))
       break;
@@ -99,7 +101,7 @@ std::string optimizer_memory_map::part_at(std::uint64_t begin, std::uint64_t end
 bool optimizer_memory_map::has_seen(const tensor_list& gradients) const {
   const auto& table = gradients.prepared();
   return std::any_of(good_.begin(), good_.end(),
-                     [&](const seen_list& one) { return one.version == table.version && one.id == table.id; });
+                     [&](const seen_list& list) { return list.version == table.version && list.id == table.id; });
 }
 
 void optimizer_memory_map::check_gradients(const tensor_list& gradients, bool are_own) {

@@ -22,7 +22,7 @@ inline std::uint32_t joined(std::uint16_t upper, std::uint16_t lower) {
 
 /// Views; valid as long as the optimizer.
 struct optimizer_parts {
-  const engine& on;
+  const syclamp::engine& engine;
   const optimizer_rule& rule;
   const storage_options& storage;
   std::span<const parameter> parameters;

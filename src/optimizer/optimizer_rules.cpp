@@ -12,18 +12,18 @@ namespace syclamp {
 namespace {
 
 /// Whether the three numbers are of the same β: each lies between what the neighbours of the others say.
-bool is_one_rate(const decay_rate& one) {
+bool is_one_rate(const decay_rate& rate) {
   constexpr double rounding = 0x1p-22;
   constexpr float infinite = std::numeric_limits<float>::infinity();
   const auto below = [](float x) { return static_cast<double>(std::nextafter(x, -infinite)); };
   const auto above = [](float x) { return static_cast<double>(std::nextafter(x, infinite)); };
   const auto log_or_least = [](double x) { return x > 0.0 ? std::log(x) : -HUGE_VAL; };
   const auto log_of_rest = [](double x) { return x < 1.0 ? std::log1p(-x) : -HUGE_VAL; };
-  const double logarithm = static_cast<double>(one.logarithm),
+  const double logarithm = static_cast<double>(rate.logarithm),
                slack = std::isfinite(logarithm) ? rounding * -logarithm : 0.0;
-  const double lowest = std::max(log_or_least(below(one.value)), log_of_rest(above(one.complement)));
-  const double highest = std::min(log_or_least(above(one.value)), log_of_rest(below(one.complement)));
-  return std::abs(static_cast<double>(one.value) + static_cast<double>(one.complement) - 1.0) <= rounding &&
+  const double lowest = std::max(log_or_least(below(rate.value)), log_of_rest(above(rate.complement)));
+  const double highest = std::min(log_or_least(above(rate.value)), log_of_rest(below(rate.complement)));
+  return std::abs(static_cast<double>(rate.value) + static_cast<double>(rate.complement) - 1.0) <= rounding &&
          logarithm >= lowest - slack && logarithm <= highest + slack;
 }
 
@@ -47,17 +47,17 @@ struct checker {
   }
 
   /// Whether `rate` could have made it: just below 1, β itself is rounded to 1, but not what else there is of it.
-  void rate(const char* setting, const decay_rate& one) const {
-    const bool is_below_1 = one.complement > 0.0f && one.logarithm < 0.0f;
-    if (!(one.value >= 0.0f && one.value <= 1.0f && one.complement <= 1.0f && is_below_1))
+  void rate(const char* setting, const decay_rate& rate) const {
+    const bool is_below_1 = rate.complement > 0.0f && rate.logarithm < 0.0f;
+    if (!(rate.value >= 0.0f && rate.value <= 1.0f && rate.complement <= 1.0f && is_below_1))
       throw invalid_argument(
           fmt::format("{}: {} is {}, 1 - {} is {} and its logarithm {}; give it a number from 0 to below 1", optimizer,
-                      setting, one.value, setting, one.complement, one.logarithm));
-    if (!is_one_rate(one))
+                      setting, rate.value, setting, rate.complement, rate.logarithm));
+    if (!is_one_rate(rate))
       throw invalid_argument(
           fmt::format("{}: {} is {}, but 1 - {} is {} and its logarithm {}, which belong to another number; make all "
                       "three of the same one",
-                      optimizer, setting, one.value, setting, one.complement, one.logarithm));
+                      optimizer, setting, rate.value, setting, rate.complement, rate.logarithm));
   }
 
   void flag(const char* setting, std::uint32_t value) const {
@@ -75,90 +75,92 @@ struct checker {
 
 /// What every optimizer has, and eps if it has one.
 template <typename Settings>
-hyper_parameters basics(const checker& is, const Settings& by) {
-  hyper_parameters hyper{.lr = is.not_negative("lr", by.lr),
-                         .weight_decay = is.not_negative("weight_decay", by.weight_decay),
-                         .maximize = by.maximize};
-  if constexpr (requires { by.eps; }) hyper.eps = is.not_negative("eps", by.eps);
+hyper_parameters basics(const checker& is, const Settings& settings) {
+  hyper_parameters hyper{.lr = is.not_negative("lr", settings.lr),
+                         .weight_decay = is.not_negative("weight_decay", settings.weight_decay),
+                         .maximize = settings.maximize};
+  if constexpr (requires { settings.eps; }) hyper.eps = is.not_negative("eps", settings.eps);
   return hyper;
 }
 
-optimizer_rule describe(const sgd& by) {
+optimizer_rule describe(const sgd& settings) {
   const checker is{"sgd"};
-  is.nesterov(by.nesterov, by.momentum, by.dampening);
-  hyper_parameters hyper = basics(is, by);
-  hyper.nesterov = by.nesterov;
-  hyper.beta1.value = is.not_negative("momentum", by.momentum);
-  hyper.beta1.complement = static_cast<float>(1.0 - static_cast<double>(is.not_negative("dampening", by.dampening)));
-  if (by.momentum == 0.0) return {"sgd", &launch::sgd_step, hyper};
+  is.nesterov(settings.nesterov, settings.momentum, settings.dampening);
+  hyper_parameters hyper = basics(is, settings);
+  hyper.nesterov = settings.nesterov;
+  hyper.beta1.value = is.not_negative("momentum", settings.momentum);
+  hyper.beta1.complement =
+      static_cast<float>(1.0 - static_cast<double>(is.not_negative("dampening", settings.dampening)));
+  if (settings.momentum == 0.0) return {"sgd", &launch::sgd_step, hyper};
   return {"sgd", &launch::momentum_step, hyper};
 }
 
 template <typename Settings>
-hyper_parameters with_betas(const checker& is, const Settings& by) {
-  hyper_parameters hyper = basics(is, by);
-  hyper.beta1 = is.rate("betas[0]", by.betas[0]);
-  hyper.beta2 = is.rate("betas[1]", by.betas[1]);
+hyper_parameters with_betas(const checker& is, const Settings& settings) {
+  hyper_parameters hyper = basics(is, settings);
+  hyper.beta1 = is.rate("betas[0]", settings.betas[0]);
+  hyper.beta2 = is.rate("betas[1]", settings.betas[1]);
   return hyper;
 }
 
 /// Adam and AdamW differ in where the decay goes.
 template <typename Settings>
-optimizer_rule describe_adam(const char* name, const Settings& by, bool decoupled) {
+optimizer_rule describe_adam(const char* name, const Settings& settings, bool decoupled) {
   const checker is{name};
-  hyper_parameters hyper = with_betas(is, by);
+  hyper_parameters hyper = with_betas(is, settings);
   hyper.decoupled = decoupled;
-  if (by.amsgrad) return {name, &launch::amsgrad_step, hyper};
+  if (settings.amsgrad) return {name, &launch::amsgrad_step, hyper};
   return {name, &launch::adam_step, hyper};
 }
 
-optimizer_rule describe(const adam& by) { return describe_adam("adam", by, false); }
-optimizer_rule describe(const adamw& by) { return describe_adam("adamw", by, true); }
+optimizer_rule describe(const adam& settings) { return describe_adam("adam", settings, false); }
+optimizer_rule describe(const adamw& settings) { return describe_adam("adamw", settings, true); }
 
-optimizer_rule describe(const lion& by) {
+optimizer_rule describe(const lion& settings) {
   const checker is{"lion"};
-  hyper_parameters hyper = with_betas(is, by);
+  hyper_parameters hyper = with_betas(is, settings);
   hyper.decoupled = 1;
   return {"lion", &launch::lion_step, hyper};
 }
 
-optimizer_rule describe(const adagrad& by) {
+optimizer_rule describe(const adagrad& settings) {
   const checker is{"adagrad"};
-  hyper_parameters hyper = basics(is, by);
-  hyper.lr_decay = is.not_negative("lr_decay", by.lr_decay);
+  hyper_parameters hyper = basics(is, settings);
+  hyper.lr_decay = is.not_negative("lr_decay", settings.lr_decay);
   return {"adagrad",
           &launch::adagrad_step,
           hyper,
-          {is.not_negative("initial_accumulator_value", by.initial_accumulator_value)}};
+          {is.not_negative("initial_accumulator_value", settings.initial_accumulator_value)}};
 }
 
-optimizer_rule describe(const rmsprop& by) {
+optimizer_rule describe(const rmsprop& settings) {
   const checker is{"rmsprop"};
-  hyper_parameters hyper = basics(is, by);
-  hyper.beta2 = is.rate("alpha", by.alpha);
-  hyper.momentum = is.not_negative("momentum", by.momentum);
-  const bool has_momentum = by.momentum > 0.0;
+  hyper_parameters hyper = basics(is, settings);
+  hyper.beta2 = is.rate("alpha", settings.alpha);
+  hyper.momentum = is.not_negative("momentum", settings.momentum);
+  const bool has_momentum = settings.momentum > 0.0;
   const launch::step_operation* step =
-      by.centered ? (has_momentum ? &launch::rmsprop_centered_momentum_step : &launch::rmsprop_centered_step)
-                  : (has_momentum ? &launch::rmsprop_momentum_step : &launch::rmsprop_step);
+      settings.centered ? (has_momentum ? &launch::rmsprop_centered_momentum_step : &launch::rmsprop_centered_step)
+                        : (has_momentum ? &launch::rmsprop_momentum_step : &launch::rmsprop_step);
   return {"rmsprop", step, hyper};
 }
 
-optimizer_rule describe(const adadelta& by) {
+optimizer_rule describe(const adadelta& settings) {
   const checker is{"adadelta"};
-  hyper_parameters hyper = basics(is, by);
-  hyper.beta2 = is.rate("rho", by.rho);
+  hyper_parameters hyper = basics(is, settings);
+  hyper.beta2 = is.rate("rho", settings.rho);
   return {"adadelta", &launch::adadelta_step, hyper};
 }
 
-optimizer_rule describe(const lamb& by) {
+optimizer_rule describe(const lamb& settings) {
   const checker is{"lamb"};
-  return {"lamb", &launch::lamb_step, with_betas(is, by), {}, &launch::lamb_pieces, &launch::lamb_norms};
+  return {"lamb", &launch::lamb_step, with_betas(is, settings), {}, &launch::lamb_pieces, &launch::lamb_norms};
 }
 
-optimizer_rule describe(const novograd& by) {
+optimizer_rule describe(const novograd& settings) {
   const checker is{"novograd"};
-  return {"novograd", &launch::novograd_step, with_betas(is, by), {}, &launch::novograd_pieces, &launch::novograd_norms,
+  return {"novograd", &launch::novograd_step,   with_betas(is, settings),
+          {},         &launch::novograd_pieces, &launch::novograd_norms,
           true};
 }
 
@@ -176,7 +178,7 @@ hyper_parameters defaults_of(std::string_view optimizer) {
 }  // namespace
 
 optimizer_rule rule_of(const optimizer_settings& settings) {
-  return std::visit([](const auto& one) { return describe(one); }, settings);
+  return std::visit([](const auto& entry) { return describe(entry); }, settings);
 }
 
 float checked_lr(std::string_view optimizer, double lr) { return checker{optimizer}.not_negative("lr", lr); }

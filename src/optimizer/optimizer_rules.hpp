@@ -17,7 +17,7 @@ struct optimizer_rule {
   std::string_view name;
   const launch::step_operation* step;
   hyper_parameters hyper;
-  std::array<float, kernels::most_states> initial = {};  ///< value with which each moment begins
+  std::array<float, kernels::max_states> initial = {};  ///< value with which each moment begins
 
   // If it depends on norms of each tensor, what comes before the step.
   const launch::pieces_operation* pieces = nullptr;

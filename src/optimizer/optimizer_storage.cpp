@@ -17,7 +17,7 @@
 namespace syclamp {
 namespace {
 
-using kernels::most_states;
+using kernels::max_states;
 using kernels::parameter_slot;
 using kernels::weight_storage;
 
@@ -26,7 +26,7 @@ const void* pointer_to(std::uint64_t address) { return std::bit_cast<const void*
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 /// Rows of the arena: weights, then moments, then unscaled gradients.
-constexpr std::size_t weight_row = 0, first_state_row = 1, shadow_row = 1 + most_states, arena_rows = shadow_row + 1;
+constexpr std::size_t weight_row = 0, first_state_row = 1, shadow_row = 1 + max_states, arena_rows = shadow_row + 1;
 
 bool is_gradient_type(element_type type) {
   return std::find(std::begin(gradient_types), std::end(gradient_types), type) != std::end(gradient_types);
@@ -37,7 +37,7 @@ void check_parameter(std::size_t index, const parameter& checked, const storage_
   const auto count = checked.gradient.count();
   if (!is_gradient_type(checked.gradient.type()))
     throw invalid_argument(fmt::format("optimizer: the gradient of {} is {}; it must be float16, bfloat16 or float32",
-                                       who, name_of(checked.gradient.type())));
+                                       who, to_string(checked.gradient.type())));
   const bool has_model = checked.model.data() != nullptr, has_master = checked.master.data() != nullptr;
   if (!has_model && !has_master && count != 0)
     throw invalid_argument(fmt::format("optimizer: {} has no weights; give it a model, or a master, or both", who));
@@ -49,7 +49,7 @@ void check_parameter(std::size_t index, const parameter& checked, const storage_
         fmt::format("optimizer: the model of {} is float64, which is never written; use float32", who));
   if (has_master && checked.master.type() != element_type::float32)
     throw invalid_argument(
-        fmt::format("optimizer: the master of {} is {}; it must be float32", who, name_of(checked.master.type())));
+        fmt::format("optimizer: the master of {} is {}; it must be float32", who, to_string(checked.master.type())));
   if (options.remainders && has_master && has_model && checked.model.type() == element_type::bfloat16)
     throw invalid_argument(
         fmt::format("optimizer: {} has a master, but with `remainders` the model is a part of it; give "
@@ -60,7 +60,7 @@ void check_parameter(std::size_t index, const parameter& checked, const storage_
 void check_options(const storage_options& options) {
   if (options.moments != element_type::float32 && options.moments != element_type::bfloat16)
     throw invalid_argument(
-        fmt::format("optimizer: moments in {} are not possible; use float32 or bfloat16", name_of(options.moments)));
+        fmt::format("optimizer: moments in {} are not possible; use float32 or bfloat16", to_string(options.moments)));
 }
 
 bool is_split(const parameter& stored, const storage_options& options) {
@@ -70,10 +70,11 @@ bool is_split(const parameter& stored, const storage_options& options) {
 /// The loop that kernels have for this storage.
 weight_storage storage_of(const parameter_slot& slot, bool split, const storage_options& options) {
   if (split) return weight_storage::split;  // exact, so only moments are rounded, and kernels ask for their type
-  if (options.moments != element_type::float32 || options.how != rounding::to_nearest) return weight_storage::other;
+  if (options.moments != element_type::float32 || options.rounding_mode != rounding::to_nearest)
+    return weight_storage::other;
   if (slot.model == 0) return weight_storage::master;
-  if (slot.model_type == element_type::float16) return weight_storage::master_and_half;
-  if (slot.model_type == element_type::bfloat16) return weight_storage::master_and_brain;
+  if (slot.model_type == element_type::float16) return weight_storage::master_and_fp16;
+  if (slot.model_type == element_type::bfloat16) return weight_storage::master_and_bf16;
   return weight_storage::other;
 }
 
@@ -145,7 +146,7 @@ array_view optimizer_storage::state(std::size_t parameter, std::uint32_t index) 
 /// Allocates what the caller has not given, and fills the table.
 void optimizer_storage::place_streams() {
   struct places {
-    std::optional<skewed_arena::place> weights, states[most_states], shadow;
+    std::optional<skewed_arena::place> weights, states[max_states], shadow;
   };
   std::vector<places> owned(parameters_.size());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -157,7 +158,7 @@ void optimizer_storage::place_streams() {
       owned[i].weights = arena_.reserve(weight_row, count * (split ? 2 : 4));
     for (std::uint32_t k = 0; k < states_; ++k)
       if (stored.states[k] == nullptr)
-        owned[i].states[k] = arena_.reserve(first_state_row + k, count * size_of(options_.moments));
+        owned[i].states[k] = arena_.reserve(first_state_row + k, count * bytes_per_element(options_.moments));
     if (options_.unscaled_shadow && stored.gradient.type() != element_type::float32)
       owned[i].shadow = arena_.reserve(shadow_row, count * sizeof(float));
   }
@@ -257,7 +258,7 @@ void optimizer_storage::check_states() const {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     for (std::uint32_t k = 0; k < states_; ++k) {
       const std::uint64_t address = address_of(parameters_[i].states[k]);
-      if (address % size_of(options_.moments) != 0)
+      if (address % bytes_per_element(options_.moments) != 0)
         refuse_alignment(i, parameters_[i].name, parameters_[i].states[k], options_.moments);
       if (!checks.is_known(address)) checks.ask(i, parameters_[i].name, address);
     }
@@ -274,7 +275,7 @@ void optimizer_storage::check_list(const tensor_list& list) {
       throw invalid_argument(fmt::format(
           "optimizer: {} is {} in group {}; gradients must be float16, bfloat16 or float32, in the group of "
           "their parameter ({})",
-          described(list, i), name_of(list[i].type()), list.group(i), gradients_.group(i)));
+          described(list, i), to_string(list[i].type()), list.group(i), gradients_.group(i)));
   memory_map_.check_gradients(list, false);
 }
 

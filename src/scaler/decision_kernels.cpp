@@ -57,7 +57,7 @@ device_array<step_decision> decision_kernels::initial_decisions() const {
 
 gradient_workspace decision_kernels::make_workspace(const tensor_list& gradients) const {
   auto decisions = std::make_shared<const device_array<step_decision>>(initial_decisions());
-  const detail level = has_one_scale() ? detail::list : detail::tensors;
+  const inspection_level level = has_one_scale() ? inspection_level::list : inspection_level::tensors;
   return {inspection_workspace(gradients, level, options_.scales), std::move(decisions)};
 }
 

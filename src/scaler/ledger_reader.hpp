@@ -49,7 +49,7 @@ class ledger_reader {
   /// \param newest  a step that has been finished for sure; replaced by the newest one that was found
   std::vector<slot_type> read(std::uint64_t after, std::uint64_t& newest) const {
     std::vector<slot_type> found;
-    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    for (int attempt = 0; attempt < max_attempts; ++attempt) {
       newest = newest_step(newest);
       const bool is_complete = collect(after, newest, found);
       if (is_complete || (attempt >= patience && !found.empty())) break;
@@ -66,23 +66,23 @@ class ledger_reader {
   };
 
   // The writer has to go round the whole ring for an attempt to fail.
-  static constexpr int patience = 8, most_attempts = 1000;
+  static constexpr int patience = 8, max_attempts = 1000;
 
   std::uint64_t room() const { return steps_ + 1; }
 
   /// What the place of a step holds. Its records are appended to `records` in reverse order, if that is not null.
-  view look(std::uint64_t step, std::vector<slot_type>* records = nullptr) const {
+  view read_place(std::uint64_t step, std::vector<slot_type>* records = nullptr) const {
     const slot_type* at = slots_ + (step + room() - 1) % room() * scales_;
-    view seen{content::mixed, 0};
+    view whole{content::mixed, 0};
     for (std::uint64_t i = scales_; i-- > 0;) {
       slot_type record{};
-      const view one = load(at[i], record);
-      if (i + 1 == scales_) seen = one;
-      if (one.kind != seen.kind || one.step != seen.step) seen.kind = content::mixed;
-      if (seen.kind == content::mixed) break;
+      const view part = load(at[i], record);
+      if (i + 1 == scales_) whole = part;
+      if (part.kind != whole.kind || part.step != whole.step) whole.kind = content::mixed;
+      if (whole.kind == content::mixed) break;
       if (records != nullptr) records->push_back(record);
     }
-    return seen;
+    return whole;
   }
 
   view load(const slot_type& slot, slot_type& record) const {
@@ -103,8 +103,8 @@ class ledger_reader {
 
   /// The newest step that is finished, from one on that is.
   std::uint64_t newest_step(std::uint64_t known) const {
-    for (int attempt = 0; attempt < most_attempts;) {
-      const view next = look(known + 1);
+    for (int attempt = 0; attempt < max_attempts;) {
+      const view next = read_place(known + 1);
       if (next.kind == content::step && next.step > known) {
         known = next.step;
         continue;
@@ -112,7 +112,7 @@ class ledger_reader {
       if (next.kind != content::mixed) return known;  // the next step has not begun
       // The slot holds the next step, or one that is whole rounds later. In the second case the slot before it holds a
       // newer step as well.
-      const view own = look(known);
+      const view own = read_place(known);
       if (own.kind == content::step && own.step > known) {
         known = own.step;
         continue;
@@ -130,10 +130,10 @@ class ledger_reader {
     const std::uint64_t oldest = std::max(newest > steps_ ? newest - steps_ + 1 : 1, after / scales_ + 1);
     for (std::uint64_t step = newest; step >= oldest; --step) {
       const std::size_t before = found.size();
-      const view seen = look(step, &found);
-      if (seen.kind == content::step && seen.step == step) continue;
+      const view view = read_place(step, &found);
+      if (view.kind == content::step && view.step == step) continue;
       found.resize(before);
-      const bool is_replaced = seen.kind == content::mixed || (seen.kind == content::step && seen.step > step);
+      const bool is_replaced = view.kind == content::mixed || (view.kind == content::step && view.step > step);
       if (is_replaced) return false;  // else it was never there: a state without this step was loaded
     }
     while (!found.empty() && found.back().number <= after) found.pop_back();

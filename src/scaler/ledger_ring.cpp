@@ -9,19 +9,20 @@ namespace syclamp {
 
 using kernels::ledger_slot;
 
-ledger_ring::ledger_ring(const engine& on, std::uint32_t steps, std::uint32_t scales) : steps_(steps), scales_(scales) {
-  sycl::queue& queue = on.queue();
+ledger_ring::ledger_ring(const engine& engine, std::uint32_t steps, std::uint32_t scales)
+    : steps_(steps), scales_(scales) {
+  sycl::queue& queue = engine.queue();
   if (queue.get_device().has(sycl::aspect::usm_atomic_host_allocations)) {
     written_ = allocate_on_host<ledger_slot>(queue, capacity());
   } else {
     written_ = allocate_on_device<ledger_slot>(queue, capacity());
     mirror_ = allocate_on_host<ledger_slot>(queue, capacity());
   }
-  restore(on, {}, 0);
+  restore(engine, {}, 0);
 }
 
-void ledger_ring::publish(const engine& on) const {
-  if (mirror_) on.queue().memcpy(mirror_.get(), written_.get(), capacity() * sizeof(ledger_slot));
+void ledger_ring::publish(const engine& engine) const {
+  if (mirror_) engine.queue().memcpy(mirror_.get(), written_.get(), capacity() * sizeof(ledger_slot));
 }
 
 std::vector<ledger_slot> ledger_ring::read(std::uint64_t after) const {
@@ -33,7 +34,8 @@ std::vector<ledger_slot> ledger_ring::read(std::uint64_t after) const {
   return found;
 }
 
-void ledger_ring::restore(const engine& on, const std::vector<ledger_slot>& slots, std::uint64_t newest_step) const {
+void ledger_ring::restore(const engine& engine, const std::vector<ledger_slot>& slots,
+                          std::uint64_t newest_step) const {
   std::vector<ledger_slot> content(capacity(), ledger_slot{});
   std::map<std::uint64_t, std::uint32_t> records;  // of each step
   const auto step_of = [&](const ledger_slot& slot) { return (slot.number - 1) / scales_ + 1; };
@@ -42,9 +44,9 @@ void ledger_ring::restore(const engine& on, const std::vector<ledger_slot>& slot
     const std::uint64_t step = step_of(slot);
     if (records[step] == scales_ && step + steps_ > newest_step) content[(slot.number - 1) % capacity()] = slot;
   }
-  on.queue().memcpy(written_.get(), content.data(), content.size() * sizeof(ledger_slot));
-  publish(on);
-  on.wait();
+  engine.queue().memcpy(written_.get(), content.data(), content.size() * sizeof(ledger_slot));
+  publish(engine);
+  engine.wait();
   newest_.store(newest_step, std::memory_order_relaxed);
 }
 

@@ -19,7 +19,7 @@ class ledger_ring {
  public:
   /// \param steps   how many steps can be read; there is room for one more, which is being written
   /// \param scales  records per step
-  ledger_ring(const engine& on, std::uint32_t steps, std::uint32_t scales);
+  ledger_ring(const engine& engine, std::uint32_t steps, std::uint32_t scales);
 
   /// Number of slots.
   std::uint32_t capacity() const { return (steps_ + 1) * scales_; }
@@ -28,7 +28,7 @@ class ledger_ring {
   kernels::ledger_slot* device_slots() const { return written_.get(); }
 
   /// To be called after each kernel that writes: submits the copy, where there is one.
-  void publish(const engine& on) const;
+  void publish(const engine& engine) const;
 
   /// The records of the last steps, oldest first, from number `after` + 1 on. Does not wait; any thread. No step is
   /// missing in between, and no call finds less than one before it did.
@@ -36,7 +36,7 @@ class ledger_ring {
 
   /// Replaces all records; steps that are not complete are left out. Waits.
   /// \param newest_step  number of the last step that was made
-  void restore(const engine& on, const std::vector<kernels::ledger_slot>& slots, std::uint64_t newest_step) const;
+  void restore(const engine& engine, const std::vector<kernels::ledger_slot>& slots, std::uint64_t newest_step) const;
 
  private:
   const kernels::ledger_slot* visible() const { return mirror_ ? mirror_.get() : written_.get(); }

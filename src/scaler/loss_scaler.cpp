@@ -37,7 +37,7 @@ void check_options(const scaler_options& options, const scaling_policy& policy) 
   if (options.ledger < 1 || options.ledger > most / options.scales)
     throw invalid_argument(fmt::format("scaler_options: ledger is {}; it must be 1 to {} with {} scales",
                                        options.ledger, most / options.scales, options.scales));
-  if (options.consensus && (policy.grow == growth_kind::headroom || policy.grow == growth_kind::log_max))
+  if (options.consensus && (policy.growth_mode == growth_kind::headroom || policy.growth_mode == growth_kind::log_max))
     throw invalid_argument(
         "scaler_options: a consensus adds up, so ranks do not agree on the largest gradient, by which this policy "
         "grows; use growth_kind::interval");
@@ -47,7 +47,7 @@ void check_options(const scaler_options& options, const scaling_policy& policy) 
 
 struct loss_scaler::impl {
   impl(syclamp::engine owner, const scaling_policy& initial, const scaler_options& options)
-      : policy((validate(initial), initial)),
+      : policy((initial.validate(), initial)),
         kernels(std::move(owner), (check_options(options, initial), options)),
         ledger(engine(), options.ledger, options.scales),
         protocol(kernels, ledger),
@@ -104,8 +104,8 @@ struct loss_scaler::impl {
   staged_upload<syclamp::kernels::scaling_rule> rule_upload;
 };
 
-loss_scaler::loss_scaler(engine on, const scaling_policy& policy, const scaler_options& options)
-    : impl_(make_state<impl>(std::move(on), policy, options)) {}
+loss_scaler::loss_scaler(engine engine, const scaling_policy& policy, const scaler_options& options)
+    : impl_(make_state<impl>(std::move(engine), policy, options)) {}
 
 // --- A step ---
 
@@ -119,13 +119,13 @@ sycl::event loss_scaler::scale(const tensor_list& loss, const tensor_list& scale
   return convert(loss, scaled, impl_->kernels.scale_factor(kernels::factor_kind::multiply));
 }
 
-void loss_scaler::scaled_by_caller() { impl_->protocol.begin_step(); }
+void loss_scaler::begin_step() { impl_->protocol.begin_step(); }
 
-unscaled_gradients loss_scaler::unscale(optimizer& of, const float* max_norm) {
+unscaled_gradients loss_scaler::unscale(optimizer& optimizer, const float* max_norm) {
   impl_->protocol.need_scaled("unscale");
-  check_queue("unscale", of.gradients(), impl_->engine());
-  impl_->kernels.check_numbers(of);  // before ranks agree
-  return unscale(of.gradients(), of.unscaled_gradients(), max_norm);
+  check_queue("unscale", optimizer.gradients(), impl_->engine());
+  impl_->kernels.check_numbers(optimizer);  // before ranks agree
+  return unscale(optimizer.gradients(), optimizer.unscaled_gradients(), max_norm);
 }
 
 unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const float* max_norm) {
@@ -163,21 +163,21 @@ const step_decision* loss_scaler::inspect(const tensor_list& gradients, const fl
   return list.decisions();
 }
 
-sycl::event loss_scaler::step(optimizer& one, const float* max_norm) {
+sycl::event loss_scaler::step(optimizer& optimizer, const float* max_norm) {
   impl_->protocol.need_scaled("step");
-  known_list& list = impl_->protocol.known("step", one.gradients());
-  impl_->protocol.need_steppable(one, list, max_norm);
-  const bool has_checked_numbers = impl_->kernels.check_numbers(one), is_fresh = list.reached == stage::fresh;
+  known_list& list = impl_->protocol.known("step", optimizer.gradients());
+  impl_->protocol.need_steppable(optimizer, list, max_norm);
+  const bool has_checked_numbers = impl_->kernels.check_numbers(optimizer), is_fresh = list.reached == stage::fresh;
   if (!impl_->is_enabled() && max_norm == nullptr && is_fresh && !has_checked_numbers) {
     impl_->protocol.mark_uninspected();
-    return impl_->apply(one, list, impl_->kernels.always_apply());
+    return impl_->apply(optimizer, list, impl_->kernels.always_apply());
   }
   if (is_fresh) {
     impl_->inspect_and_decide(list, max_norm, decide_scale | decide_apply);
   } else if (has_checked_numbers) {
     impl_->kernels.skip_if_invalid(list);
   }
-  return impl_->apply(one, list, list.decisions());
+  return impl_->apply(optimizer, list, list.decisions());
 }
 
 sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_norm) {
@@ -232,9 +232,9 @@ sycl::event loss_scaler::update() {
 sycl::event loss_scaler::update(float new_scale) {
   if (!impl_->is_enabled()) throw misuse_error("update: a disabled scaler has no scale to set; it is 1");
   scaling_policy with_scale = impl_->policy;
-  with_scale.init = new_scale;
+  with_scale.init_scale = new_scale;
   try {
-    validate(with_scale);
+    with_scale.validate();
   } catch (const invalid_argument& wrong) {
     throw invalid_argument(fmt::format("update: new_scale does not fit the policy: {}", wrong.what()));
   }
@@ -260,15 +260,15 @@ sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_l
                  {&list.decisions()->apply, 1});
 }
 
-sycl::event loss_scaler::step_accumulated(optimizer& one, const float* max_norm) {
-  check_float32("step_accumulated", one.gradients(), "sums of micro-batches are FP32");
-  known_list& list = impl_->protocol.known("step_accumulated", one.gradients());
+sycl::event loss_scaler::step_accumulated(optimizer& optimizer, const float* max_norm) {
+  check_float32("step_accumulated", optimizer.gradients(), "sums of micro-batches are FP32");
+  known_list& list = impl_->protocol.known("step_accumulated", optimizer.gradients());
   impl_->protocol.need_fresh("step_accumulated", list);
-  impl_->kernels.check_numbers(one);
+  impl_->kernels.check_numbers(optimizer);
   impl_->kernels.inspect(list, nullptr);
   impl_->kernels.decide(list, max_norm, decide_apply | decide_unscaled | decide_mean | decide_together);
-  impl_->protocol.close_window(one.gradients());
-  return impl_->apply(one, list, list.decisions());
+  impl_->protocol.close_window(optimizer.gradients());
+  return impl_->apply(optimizer, list, list.decisions());
 }
 
 // --- Flags ---
@@ -281,7 +281,7 @@ sycl::event loss_scaler::resume() { return impl_->kernels.resume(); }
 const float* loss_scaler::device_scale() const { return impl_->kernels.scale(); }
 std::uint32_t loss_scaler::scale_stride() { return sizeof(scale_state) / sizeof(float); }
 const scale_state* loss_scaler::device_state() const { return impl_->kernels.states(); }
-float loss_scaler::current_scale(std::uint32_t index) const { return impl_->read_state(index).scale; }
+float loss_scaler::get_scale(std::uint32_t index) const { return impl_->read_state(index).scale; }
 
 step_record loss_scaler::outcome(std::uint32_t index) const {
   return impl_->ledger.find(impl_->read_state(index).attempted, index);
@@ -302,7 +302,7 @@ const scaling_policy& loss_scaler::policy() const { return impl_->policy; }
 void loss_scaler::set_policy(const scaling_policy& policy) {
   sycl::queue& queue = impl_->engine().queue();
   need_no_settings_recorded(queue);
-  validate(policy);
+  policy.validate();
   check_options(impl_->options(), policy);
   if ((policy.mode == scaling_mode::disabled) == impl_->is_enabled())
     throw invalid_argument("set_policy: scaling cannot be switched on or off on the way; make another scaler");
@@ -336,6 +336,6 @@ void loss_scaler::load(const scaler_snapshot& snapshot) {
 
 void loss_scaler::prepare(const tensor_list& gradients) { impl_->protocol.known("prepare", gradients); }
 
-const engine& loss_scaler::on() const { return impl_->engine(); }
+const engine& loss_scaler::get_engine() const { return impl_->engine(); }
 
 }  // namespace syclamp

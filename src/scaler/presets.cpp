@@ -21,7 +21,7 @@ scaling_policy common_policy() {
   policy.min = 0x1p-126;
   policy.max = std::numeric_limits<float>::max();
   policy.power_of_two = false;
-  policy.limits = limit_kind::keep;
+  policy.replay.bounds = bounds_kind::keep;
   policy.nan_patience = 0;
   return policy;
 }
@@ -29,17 +29,17 @@ scaling_policy common_policy() {
 /// pytorch: aten/src/ATen/native/{cpu/AmpGradScalerKernels.cpp, cuda/AmpKernels.cu}
 scaling_policy pytorch() {
   scaling_policy policy = common_policy();
-  policy.test = interval_test::equal;
-  policy.arithmetic = scale_arithmetic::float32_scaled;
+  policy.replay.growth_test = interval_test::equal;
+  policy.replay.arithmetic = scale_arithmetic::float32_scaled;
   return policy;
 }
 
 /// keras: keras/src/optimizers/loss_scale_optimizer.py
 scaling_policy keras3() {
   scaling_policy policy = common_policy();
-  policy.init = 0x1p15;
-  policy.backoff_by_growth = true;
-  policy.test = interval_test::equal;
+  policy.init_scale = 0x1p15;
+  policy.replay.backoff_by_growth = true;
+  policy.replay.growth_test = interval_test::equal;
   return policy;
 }
 
@@ -47,8 +47,8 @@ scaling_policy keras3() {
 /// tf-keras: tf_keras/mixed_precision/loss_scale_optimizer.py
 scaling_policy tf1() {
   scaling_policy policy = common_policy();
-  policy.init = 0x1p15;
-  policy.backoff_by_growth = true;
+  policy.init_scale = 0x1p15;
+  policy.replay.backoff_by_growth = true;
   policy.min = 1;
   return policy;
 }
@@ -56,20 +56,20 @@ scaling_policy tf1() {
 /// tensorflow 1.15: tensorflow/contrib/mixed_precision/python/loss_scale_manager.py
 scaling_policy tf1_contrib() {
   scaling_policy policy = tf1();
-  policy.backoff_by_growth = false;
-  policy.backoff = 0.8;
+  policy.replay.backoff_by_growth = false;
+  policy.backoff_factor = 0.8;
   policy.hysteresis = 2;
-  policy.counting = hysteresis_kind::accumulated;
+  policy.hysteresis_mode = hysteresis_kind::accumulated;
   return policy;
 }
 
 /// apex: apex/amp/scaler.py (deleted in May 2025; the last version)
 scaling_policy apex() {
   scaling_policy policy = common_policy();
-  policy.test = interval_test::equal;
+  policy.replay.growth_test = interval_test::equal;
   policy.max = 0x1p24;
-  policy.limits = limit_kind::clamp;
-  policy.arithmetic = scale_arithmetic::float64;
+  policy.replay.bounds = bounds_kind::clamp;
+  policy.replay.arithmetic = scale_arithmetic::float64;
   return policy;
 }
 
@@ -83,8 +83,8 @@ scaling_policy apex_hysteresis() {
 /// mxnet: python/mxnet/amp/{amp,loss_scaler}.py
 scaling_policy mxnet() {
   scaling_policy policy = apex();
-  policy.limits = limit_kind::clamp_moves;
-  policy.one_step_late = true;
+  policy.replay.bounds = bounds_kind::clamp_moves;
+  policy.replay.one_step_late = true;
   return policy;
 }
 
@@ -92,59 +92,59 @@ scaling_policy mxnet() {
 /// its configuration
 scaling_policy deepspeed() {
   scaling_policy policy = common_policy();
-  policy.backoff_by_growth = true;
-  policy.interval = 1000;
+  policy.replay.backoff_by_growth = true;
+  policy.growth_interval = 1000;
   policy.min = 1;
-  policy.test = interval_test::one_later;
-  policy.arithmetic = scale_arithmetic::float64;
+  policy.replay.growth_test = interval_test::one_later;
+  policy.replay.arithmetic = scale_arithmetic::float64;
   policy.hysteresis = 2;
-  policy.counting = hysteresis_kind::per_growth_window;
+  policy.hysteresis_mode = hysteresis_kind::per_growth_window;
   return policy;
 }
 
 /// The same with the option consecutive_hysteresis.
 scaling_policy deepspeed_consecutive() {
   scaling_policy policy = deepspeed();
-  policy.counting = hysteresis_kind::consecutive;
+  policy.hysteresis_mode = hysteresis_kind::consecutive;
   return policy;
 }
 
 /// Megatron-LM: megatron/core/optimizer/grad_scaler.py
 scaling_policy megatron() {
   scaling_policy policy = common_policy();
-  policy.init = 0x1p32;
-  policy.interval = 1000;
+  policy.init_scale = 0x1p32;
+  policy.growth_interval = 1000;
   policy.min = 1;
-  policy.test = interval_test::equal;
+  policy.replay.growth_test = interval_test::equal;
   policy.hysteresis = 2;
-  policy.counting = hysteresis_kind::per_growth_window;
+  policy.hysteresis_mode = hysteresis_kind::per_growth_window;
   return policy;
 }
 
 /// fairseq: fairseq/optim/dynamic_loss_scaler.py
 scaling_policy fairseq() {
   scaling_policy policy = common_policy();
-  policy.init = 0x1p15;
-  policy.backoff_by_growth = true;
+  policy.init_scale = 0x1p15;
+  policy.replay.backoff_by_growth = true;
   policy.min = 1e-4;
-  policy.test = interval_test::multiple;
-  policy.limits = limit_kind::refuse;
-  policy.arithmetic = scale_arithmetic::float64;
+  policy.replay.growth_test = interval_test::multiple;
+  policy.replay.bounds = bounds_kind::refuse;
+  policy.replay.arithmetic = scale_arithmetic::float64;
   return policy;
 }
 
 /// jmp: jmp/_src/loss_scale.py
 scaling_policy jmp() {
   scaling_policy policy = tf1();
-  policy.test = interval_test::wrapping;
+  policy.replay.growth_test = interval_test::wrapping;
   return policy;
 }
 
 /// oneflow: oneflow/user/kernels/dynamic_loss_scale_schedule_kernel.{cpp,cu}
 scaling_policy oneflow() {
   scaling_policy policy = tf1();
-  policy.init = 0x1p16;
-  policy.limits = limit_kind::clamp_moves;
+  policy.init_scale = 0x1p16;
+  policy.replay.bounds = bounds_kind::clamp_moves;
   return policy;
 }
 
@@ -152,28 +152,28 @@ scaling_policy oneflow() {
 scaling_policy paddle() {
   scaling_policy policy = common_policy();
   policy.min = 1;
-  policy.test = interval_test::equal;
-  policy.counting = hysteresis_kind::consecutive_anew;
+  policy.replay.growth_test = interval_test::equal;
+  policy.hysteresis_mode = hysteresis_kind::consecutive_anew;
   return policy;
 }
 
 /// mindspore: mindspore/python/mindspore/amp.py, class DynamicLossScaler (not the Manager: another rule)
 scaling_policy mindspore() {
   scaling_policy policy = jmp();
-  policy.init = 0x1p24;
+  policy.init_scale = 0x1p24;
   return policy;
 }
 
 /// chainer: chainer/optimizer.py
 scaling_policy chainer() {
   scaling_policy policy = common_policy();
-  policy.init = 1;
-  policy.interval = 1000;
+  policy.init_scale = 1;
+  policy.growth_interval = 1000;
   policy.min = 1;
   policy.max = 65504;
-  policy.grow = growth_kind::every_step;
-  policy.limits = limit_kind::clamp;
-  policy.arithmetic = scale_arithmetic::float64;
+  policy.growth_mode = growth_kind::every_step;
+  policy.replay.bounds = bounds_kind::clamp;
+  policy.replay.arithmetic = scale_arithmetic::float64;
   return policy;
 }
 
@@ -182,28 +182,28 @@ scaling_policy onnxruntime() {
   scaling_policy policy = common_policy();
   policy.min = 1;
   policy.max = 0x1p24;
-  policy.limits = limit_kind::clamp_moves;
-  policy.arithmetic = scale_arithmetic::float64;
+  policy.replay.bounds = bounds_kind::clamp_moves;
+  policy.replay.arithmetic = scale_arithmetic::float64;
   return policy;
 }
 
 /// OpenSeq2Seq: open_seq2seq/optimizers/automatic_loss_scaler.py
 scaling_policy openseq2seq_backoff() {
   scaling_policy policy = common_policy();
-  policy.init = 0x1p14;
-  policy.backoff_by_growth = true;
+  policy.init_scale = 0x1p14;
+  policy.replay.backoff_by_growth = true;
   policy.min = 1;
   policy.max = 0x1p14;
-  policy.test = interval_test::multiple;
-  policy.limits = limit_kind::clamp;
+  policy.replay.growth_test = interval_test::multiple;
+  policy.replay.bounds = bounds_kind::clamp;
   return policy;
 }
 
 /// OpenSeq2Seq: the same file
 scaling_policy openseq2seq_logmax() {
   scaling_policy policy = openseq2seq_backoff();
-  policy.init = 1;
-  policy.grow = growth_kind::log_max;
+  policy.init_scale = 1;
+  policy.growth_mode = growth_kind::log_max;
   return policy;
 }
 
@@ -257,7 +257,7 @@ const std::vector<entry>& entries() {
 
 }  // namespace
 
-scaling_policy preset(std::string_view name) {
+scaling_policy scaling_preset(std::string_view name) {
   for (const entry& known : entries())
     if (known.info.name == name) return known.make();
   std::vector<std::string> names;
@@ -265,7 +265,7 @@ scaling_policy preset(std::string_view name) {
   throw invalid_argument(fmt::format("there is no preset \"{}\"; choose one of {}", name, fmt::join(names, ", ")));
 }
 
-const std::vector<preset_info>& presets() {
+const std::vector<preset_info>& scaling_presets() {
   static const auto& all = *new std::vector<preset_info>([] {
     std::vector<preset_info> infos;
     for (const entry& known : entries()) infos.push_back(known.info);

@@ -21,8 +21,8 @@ void scaler_ledger::remove_lists(std::span<const std::uint32_t> indices) {
     kept_names_.erase(kept_names_.begin(), kept_names_.lower_bound(slots.front().number - ring_.capacity()));
   for (const auto& slot : slots)
     if (const step_record& record = slot.record;
-        record.first_bad_tensor != no_element && removed.contains(record.first_bad_list))
-      kept_names_.try_emplace(slot.number, lists_.at(record.first_bad_list).name(record.first_bad_tensor));
+        record.first_nonfinite_tensor != no_element && removed.contains(record.first_nonfinite_list))
+      kept_names_.try_emplace(slot.number, lists_.at(record.first_nonfinite_list).name(record.first_nonfinite_tensor));
   for (const std::uint32_t index : removed) lists_.erase(index);
 }
 
@@ -33,10 +33,10 @@ std::vector<ledger_entry> scaler_ledger::entries_after(std::uint64_t number) con
   for (const auto& slot : slots) {
     ledger_entry& entry = entries.emplace_back(slot.record, std::string{});
     if (const auto kept = kept_names_.find(slot.number); kept != kept_names_.end()) {
-      entry.first_bad_name = kept->second;
-    } else if (entry.record.first_bad_tensor != no_element) {
-      const auto list = lists_.find(entry.record.first_bad_list);
-      if (list != lists_.end()) entry.first_bad_name = list->second.name(entry.record.first_bad_tensor);
+      entry.first_nonfinite_name = kept->second;
+    } else if (entry.record.first_nonfinite_tensor != no_element) {
+      const auto list = lists_.find(entry.record.first_nonfinite_list);
+      if (list != lists_.end()) entry.first_nonfinite_name = list->second.name(entry.record.first_nonfinite_tensor);
     }
   }
   return entries;
@@ -67,7 +67,7 @@ void scaler_ledger::restore(const scaler_snapshot& snapshot) {
   for (const ledger_entry& entry : snapshot.ledger) {
     const std::uint64_t number = number_of(entry.record.step, entry.record.scale_index);
     slots.push_back(slot_of(number, entry.record));
-    kept_names_[number] = entry.first_bad_name;
+    kept_names_[number] = entry.first_nonfinite_name;
     reported_ = std::max(reported_, number);
   }
   ring_.restore(engine_, slots, snapshot.scales.front().attempted);

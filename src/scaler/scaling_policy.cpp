@@ -30,34 +30,41 @@ bool is_power_of_two(double value) {
 bool is_scale(double value) { return value >= smallest && value <= largest; }  // false for a NaN
 
 void check_factors(const scaling_policy& policy) {
-  need(std::isfinite(policy.growth) && policy.growth > 1, "growth", policy.growth, "it must be finite and above 1");
-  need(policy.backoff > 0 && policy.backoff < 1, "backoff", policy.backoff, "it must be above 0 and below 1");
-  need(policy.interval >= 1, "interval", policy.interval, "a scale can grow after 1 clean step at the earliest");
+  need(std::isfinite(policy.growth_factor) && policy.growth_factor > 1, "growth_factor", policy.growth_factor,
+       "it must be finite and above 1");
+  need(policy.backoff_factor > 0 && policy.backoff_factor < 1, "backoff_factor", policy.backoff_factor,
+       "it must be above 0 and below 1");
+  need(policy.growth_interval >= 1, "growth_interval", policy.growth_interval,
+       "a scale can grow after 1 clean step at the earliest");
   need(policy.hysteresis >= 1, "hysteresis", policy.hysteresis, "1 is to back off at the first overflow");
   need(policy.tolerance >= 0 && policy.tolerance <= 1, "tolerance", policy.tolerance, "it is a share, from 0 to 1");
 }
 
 void check_limits(const scaling_policy& policy) {
   constexpr const char* range = "scales lie between 2^-126 and the largest FP32, 3.4028235e38";
-  need(is_scale(policy.init), "init", policy.init, range);
+  need(is_scale(policy.init_scale), "init_scale", policy.init_scale, range);
   need(is_scale(policy.min), "min", policy.min, range);
   need(is_scale(policy.max), "max", policy.max, range);
   need(policy.min <= policy.max, "min", policy.min, "it must not be above max");
-  if (policy.limits != limit_kind::clamp || policy.mode != scaling_mode::dynamic) return;
-  need(policy.init >= policy.min, "init", policy.init, fmt::format("it must not be below min, {}", policy.min).c_str());
-  need(policy.init <= policy.max, "init", policy.init, fmt::format("it must not be above max, {}", policy.max).c_str());
+  if (policy.replay.bounds != bounds_kind::clamp || policy.mode != scaling_mode::dynamic) return;
+  need(policy.init_scale >= policy.min, "init_scale", policy.init_scale,
+       fmt::format("it must not be below min, {}", policy.min).c_str());
+  need(policy.init_scale <= policy.max, "init_scale", policy.init_scale,
+       fmt::format("it must not be above max, {}", policy.max).c_str());
 }
 
 void check_powers(const scaling_policy& policy) {
   constexpr const char* remedy = "it must be a power of two, or set power_of_two to false";
-  need(is_power_of_two(policy.init), "init", policy.init, remedy);
+  need(is_power_of_two(policy.init_scale), "init_scale", policy.init_scale, remedy);
   if (policy.mode != scaling_mode::dynamic) return;
-  need(is_power_of_two(policy.growth), "growth", policy.growth, remedy);
-  need(policy.backoff_by_growth || is_power_of_two(policy.backoff), "backoff", policy.backoff, remedy);
+  need(is_power_of_two(policy.growth_factor), "growth_factor", policy.growth_factor, remedy);
+  need(policy.replay.backoff_by_growth || is_power_of_two(policy.backoff_factor), "backoff_factor",
+       policy.backoff_factor, remedy);
   need(is_power_of_two(policy.min), "min", policy.min, remedy);
   need(is_power_of_two(policy.max) || policy.max == largest, "max", policy.max, remedy);
-  need(policy.grow == growth_kind::interval || policy.grow == growth_kind::headroom, "grow",
-       static_cast<unsigned>(policy.grow), "this way of growing leaves powers of two; set power_of_two to false");
+  need(policy.growth_mode == growth_kind::interval || policy.growth_mode == growth_kind::headroom, "growth_mode",
+       static_cast<unsigned>(policy.growth_mode),
+       "this way of growing leaves powers of two; set power_of_two to false");
 }
 
 template <typename Enum>
@@ -67,25 +74,27 @@ void need_one_of(Enum value, Enum last, const char* field) {
 
 void check_choices(const scaling_policy& policy) {
   need_one_of(policy.mode, scaling_mode::disabled, "mode");
-  need_one_of(policy.grow, growth_kind::log_max, "grow");
-  need_one_of(policy.test, interval_test::one_later, "test");
-  need_one_of(policy.limits, limit_kind::refuse, "limits");
-  need_one_of(policy.arithmetic, scale_arithmetic::float64, "arithmetic");
-  need_one_of(policy.counting, hysteresis_kind::accumulated, "counting");
+  need_one_of(policy.growth_mode, growth_kind::log_max, "growth_mode");
+  need_one_of(policy.replay.growth_test, interval_test::one_later, "replay.growth_test");
+  need_one_of(policy.replay.bounds, bounds_kind::refuse, "replay.bounds");
+  need_one_of(policy.replay.arithmetic, scale_arithmetic::float64, "replay.arithmetic");
+  need_one_of(policy.hysteresis_mode, hysteresis_kind::accumulated, "hysteresis_mode");
   need_one_of(policy.on_give_up, give_up_action::stop, "on_give_up");
   need_one_of(policy.on_floor, give_up_action::stop, "on_floor");
 }
 
 }  // namespace
 
-void validate(const scaling_policy& policy) {
+void scaling_policy::validate() const {
+  const scaling_policy& policy = *this;
   check_choices(policy);
   check_factors(policy);
   check_limits(policy);
   if (policy.power_of_two) check_powers(policy);
-  need(policy.limit > 0 && policy.limit <= largest, "limit", policy.limit, "it must be positive and an FP32");
+  need(policy.amax_limit > 0 && policy.amax_limit <= largest, "amax_limit", policy.amax_limit,
+       "it must be positive and an FP32");
   need(policy.margin <= 24, "margin", policy.margin, "at most 24 doublings can be left free");
-  need(policy.largest_jump >= 1 && policy.largest_jump <= 24, "largest_jump", policy.largest_jump,
+  need(policy.max_jump >= 1 && policy.max_jump <= 24, "max_jump", policy.max_jump,
        "a scale can grow by 1 to 24 doublings in a step");
   need(policy.spike_threshold >= 0 && std::isfinite(policy.spike_threshold), "spike_threshold", policy.spike_threshold,
        "it is a number of standard deviations; 0 is off");
@@ -96,36 +105,37 @@ kernels::scaling_rule rule_of(const scaling_policy& policy) {
   // A factor of FP32 arithmetic is an FP32 itself.
   const auto number = [&](double value) {
     return to_scale_number(
-        policy.arithmetic == scale_arithmetic::float32 ? static_cast<double>(static_cast<float>(value)) : value);
+        policy.replay.arithmetic == scale_arithmetic::float32 ? static_cast<double>(static_cast<float>(value)) : value);
   };
-  const bool is_gradual = policy.grow == growth_kind::every_step;
+  const bool is_gradual = policy.growth_mode == growth_kind::every_step;
   kernels::scaling_rule rule{};
-  rule.growth = number(is_gradual ? std::pow(policy.growth, 1.0 / policy.interval) : policy.growth);
-  rule.early_growth = number(policy.growth);
-  rule.backoff = number(policy.backoff);
+  rule.growth =
+      number(is_gradual ? std::pow(policy.growth_factor, 1.0 / policy.growth_interval) : policy.growth_factor);
+  rule.early_growth = number(policy.growth_factor);
+  rule.backoff = number(policy.backoff_factor);
   rule.min = number(policy.min);
   rule.max = number(policy.max);
   rule.tolerance = to_scale_number(policy.tolerance);
   rule.mode = policy.mode;
-  rule.grow = policy.grow;
-  rule.test = policy.test;
-  rule.limits = policy.limits;
-  rule.arithmetic = policy.arithmetic;
-  rule.counting = policy.counting;
+  rule.growth_mode = policy.growth_mode;
+  rule.growth_test = policy.replay.growth_test;
+  rule.bounds = policy.replay.bounds;
+  rule.arithmetic = policy.replay.arithmetic;
+  rule.hysteresis_mode = policy.hysteresis_mode;
   rule.on_give_up = policy.on_give_up;
   rule.on_floor = policy.on_floor;
-  rule.backoff_by_growth = policy.backoff_by_growth ? 1 : 0;
-  rule.one_step_late = policy.one_step_late ? 1 : 0;
-  rule.interval = policy.interval;
+  rule.backoff_by_growth = policy.replay.backoff_by_growth ? 1 : 0;
+  rule.one_step_late = policy.replay.one_step_late ? 1 : 0;
+  rule.interval = policy.growth_interval;
   rule.hysteresis = policy.hysteresis;
   rule.margin = policy.margin;
-  rule.largest_jump = policy.largest_jump;
+  rule.max_jump = policy.max_jump;
   rule.nan_patience = policy.nan_patience;
   rule.give_up_after = policy.give_up_after;
   rule.retries = policy.retries;
   rule.spike_window = policy.spike_window;
   rule.spike_threshold = static_cast<float>(policy.spike_threshold);
-  rule.limit = static_cast<float>(policy.limit);
+  rule.amax_limit = static_cast<float>(policy.amax_limit);
   return rule;
 }
 

@@ -12,7 +12,7 @@
 
 namespace syclamp {
 
-simulated_result advance(scaler_snapshot& scaler, const simulated_step& step) {
+simulated_result simulate_step(scaler_snapshot& scaler, const simulated_step& step) {
   const kernels::scaling_rule rule = rule_of(scaler.policy);
   scale_state& state = scaler.scales.at(0);
   simulated_result result;
@@ -63,22 +63,22 @@ double safe_scale(const step_record& recorded, double limit) {
 
 }  // namespace
 
-replay_report replay(const std::vector<ledger_entry>& ledger, const scaling_policy& policy) {
+replay_report replay_ledger(const std::vector<ledger_entry>& ledger, const scaling_policy& policy) {
   scaler_snapshot scaler = scaler_snapshot::fresh(policy);
   replay_report report;
   std::uint64_t elements = 0, zeros = 0, subnormals = 0;
   double safe = HUGE_VAL;
   for (const ledger_entry& entry : ledger) {
     const step_record& recorded = entry.record;
-    if (recorded.outcome == step_outcome::nothing || recorded.scale_index != 0) continue;
+    if (recorded.outcome == step_outcome::no_gradients || recorded.scale_index != 0) continue;
     ++report.steps;
     elements += recorded.elements;
-    zeros += recorded.zeros;
-    subnormals += recorded.subnormals;
+    zeros += recorded.zero_count;
+    subnormals += recorded.subnormal_count;
     if (!recorded.was_applied() && recorded.outcome != step_outcome::accumulated) ++report.recorded_skips;
-    safe = std::min(safe, safe_scale(recorded, policy.limit));
-    const simulated_step step = rescaled(recorded, scaler.scales[0].scale, policy.limit);
-    report.results.push_back(advance(scaler, step));
+    safe = std::min(safe, safe_scale(recorded, policy.amax_limit));
+    const simulated_step step = rescaled(recorded, scaler.scales[0].scale, policy.amax_limit);
+    report.results.push_back(simulate_step(scaler, step));
     if (report.results.back().outcome != step_outcome::applied) ++report.skips;
   }
   const auto share = [&](std::uint64_t count) {
@@ -87,7 +87,7 @@ replay_report replay(const std::vector<ledger_entry>& ledger, const scaling_poli
   report.zero_share = share(zeros);
   report.subnormal_share = share(subnormals);
   report.final_scale = scaler.scales[0].scale;
-  report.largest_safe_scale = static_cast<float>(std::min(safe, 0x1p127));
+  report.max_safe_scale = static_cast<float>(std::min(safe, 0x1p127));
   return report;
 }
 

@@ -82,11 +82,11 @@ void check_record(const step_record& record, const scaler_snapshot& snapshot, co
 }  // namespace
 
 void check(const scaler_snapshot& snapshot) {
-  validate(snapshot.policy);
-  if (snapshot.scales.empty() || snapshot.scales.size() > most_elements)
-    refuse("scales", fmt::format("has {} elements; it must have 1 to {}", snapshot.scales.size(), most_elements));
-  if (snapshot.ledger.size() > most_elements)
-    refuse("ledger", fmt::format("has {} entries; it may have {}", snapshot.ledger.size(), most_elements));
+  snapshot.policy.validate();
+  if (snapshot.scales.empty() || snapshot.scales.size() > max_elements)
+    refuse("scales", fmt::format("has {} elements; it must have 1 to {}", snapshot.scales.size(), max_elements));
+  if (snapshot.ledger.size() > max_elements)
+    refuse("ledger", fmt::format("has {} entries; it may have {}", snapshot.ledger.size(), max_elements));
   for (std::size_t i = 0; i < snapshot.scales.size(); ++i) {
     const scale_state& state = snapshot.scales[i];
     const std::string path = fmt::format("scales[{}]", i);

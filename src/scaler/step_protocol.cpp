@@ -136,7 +136,7 @@ void step_protocol::need_scaled(const char* call) const {
     throw misuse_error(
         fmt::format("{}: nothing was scaled since the last update(), so these gradients are unscaled, or were dealt "
                     "with already; "
-                    "call scale(loss) before the backward pass, or scaled_by_caller() if your own kernel multiplies",
+                    "call scale(loss) before the backward pass, or begin_step() if your own kernel multiplies",
                     call));
 }
 

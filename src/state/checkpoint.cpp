@@ -37,7 +37,7 @@ constexpr std::size_t front_bytes = magic.size() + sizeof(std::uint32_t) + 2 * s
 
 /// Long enough for the longest ledger that a scaler may have, a million steps of about 500 bytes. All of it is there in
 /// the file that is read, and it costs no more than three times as much memory: what is not a string is limited by
-/// `most_values`.
+/// `max_values`.
 constexpr std::uint64_t longest_head = std::uint64_t{1} << 30;
 
 constexpr const char* itself = "checkpoint: it";
@@ -45,10 +45,10 @@ constexpr const char* itself = "checkpoint: it";
 using state_codec::refuse;
 
 void check_parts(const checkpoint_parts& parts) {
-  std::set<const fused_optimizer*> seen;
-  for (const fused_optimizer* one : parts.optimizers) {
-    check_given("checkpoint", "an optimizer", one);
-    if (!seen.insert(one).second)
+  std::set<const fused_optimizer*> known;
+  for (const fused_optimizer* optimizer : parts.optimizers) {
+    check_given("checkpoint", "an optimizer", optimizer);
+    if (!known.insert(optimizer).second)
       throw invalid_argument("checkpoint: an optimizer is given twice; each may be given once");
   }
 }
@@ -62,7 +62,7 @@ struct head {
 
   std::uint64_t payload_bytes() const {
     std::uint64_t sum = 0;
-    for (const optimizer_record& one : optimizers) sum += one.bytes();
+    for (const optimizer_record& record : optimizers) sum += record.bytes();
     return sum;
   }
 };
@@ -70,7 +70,7 @@ struct head {
 head head_of(const checkpoint_parts& parts, std::string_view notes) {
   head made{std::string(notes), {}, {}};
   if (parts.scaler != nullptr) made.scaler = parts.scaler->state();
-  for (const fused_optimizer* one : parts.optimizers) made.optimizers.push_back(record_of(one->parts()));
+  for (const fused_optimizer* optimizer : parts.optimizers) made.optimizers.push_back(record_of(optimizer->parts()));
   return made;
 }
 
@@ -80,12 +80,12 @@ json encode(const head& from) {
   document["notes"] = state_codec::encode_bytes(from.notes);
   document["scaler"] = from.scaler ? state_codec::encode_bytes(to_binary(*from.scaler)) : json();
   json& optimizers = document["optimizers"] = json::array();
-  for (const optimizer_record& one : from.optimizers) optimizers.push_back(encode(one));
-  if (const std::size_t values = values_in(document); values > most_values)
+  for (const optimizer_record& record : from.optimizers) optimizers.push_back(encode(record));
+  if (const std::size_t values = values_in(document); values > max_values)
     throw invalid_argument(
         fmt::format("checkpoint: its head has {} values, and {} is the limit; use fewer groups of parameters, or "
                     "several checkpoints",
-                    values, most_values));
+                    values, max_values));
   return document;
 }
 
@@ -99,15 +99,15 @@ head decode_head(std::string_view bytes, std::uint32_t version) {
   });
   head made;
   made.notes = state_codec::bytes_of(member("notes"), "checkpoint: notes", version);
-  if (made.notes.size() > longest_notes)
-    refuse("checkpoint: notes", fmt::format("has {} bytes; {} is the limit", made.notes.size(), longest_notes));
+  if (made.notes.size() > max_notes_bytes)
+    refuse("checkpoint: notes", fmt::format("has {} bytes; {} is the limit", made.notes.size(), max_notes_bytes));
   if (const json& scaler = member("scaler"); !scaler.is_null())
     made.scaler = snapshot_from_binary(state_codec::bytes_of(scaler, "checkpoint: scaler", version));
   const json& optimizers = member("optimizers");
   if (!optimizers.is_array()) refuse("checkpoint: optimizers", optimizers, "an array");
-  for (const json& one : optimizers)
+  for (const json& value : optimizers)
     made.optimizers.push_back(
-        decode_optimizer(one, fmt::format("checkpoint: optimizer {}", made.optimizers.size()), version));
+        decode_optimizer(value, fmt::format("checkpoint: optimizer {}", made.optimizers.size()), version));
   return made;
 }
 
@@ -213,7 +213,7 @@ struct opened_checkpoint {
 };
 
 /// What is loaded is read a second time, so it is checked a second time: somebody may have written to the file.
-void load_optimizers(const opened_checkpoint& from, const checkpoint_parts& into) {
+void load_optimizers(const opened_checkpoint& from, const checkpoint_parts& parts) {
   std::uint64_t at = from.payload_begin;
   block_checksum sum;
   std::string front(from.payload_begin, '\0');
@@ -224,21 +224,21 @@ void load_optimizers(const opened_checkpoint& from, const checkpoint_parts& into
     sum.add(data, bytes);
     at += bytes;
   };
-  for (std::size_t i = 0; i < into.optimizers.size(); ++i)
-    read_state(into.optimizers[i]->parts(), from.content.optimizers[i], next);
+  for (std::size_t i = 0; i < parts.optimizers.size(); ++i)
+    read_state(parts.optimizers[i]->parts(), from.content.optimizers[i], next);
   if (sum_at(from.file, at) != sum.value()) refuse(itself, "has changed while it was read");
 }
 
 }  // namespace
 
-void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& of, std::string_view notes) {
-  check_parts(of);
-  if (notes.size() > longest_notes)
+void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& parts, std::string_view notes) {
+  check_parts(parts);
+  if (notes.size() > max_notes_bytes)
     throw invalid_argument(
         fmt::format("checkpoint: the notes have {} bytes; {} is the limit: keep more in a file of "
                     "your own",
-                    notes.size(), longest_notes));
-  const head content = head_of(of, notes);
+                    notes.size(), max_notes_bytes));
+  const head content = head_of(parts, notes);
   file_replacement fresh(file);
   block_checksum sum;
   const byte_sink write = [&](const void* data, std::size_t bytes) {
@@ -247,25 +247,25 @@ void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& 
   };
   const std::string front = front_of(content);
   write(front.data(), front.size());
-  for (std::size_t i = 0; i < of.optimizers.size(); ++i)
-    write_state(of.optimizers[i]->parts(), content.optimizers[i], write);
+  for (std::size_t i = 0; i < parts.optimizers.size(); ++i)
+    write_state(parts.optimizers[i]->parts(), content.optimizers[i], write);
   std::string all;
   append_integer(all, sum.value());
   fresh.write(all.data(), all.size());
   fresh.commit();
 }
 
-std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_parts& into) {
-  check_parts(into);
+std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_parts& parts) {
+  check_parts(parts);
   bool has_begun = false;
   try {
     const opened_checkpoint saved(file);
-    check_fits(saved.content, into);
+    check_fits(saved.content, parts);
     saved.check_length();
     saved.check_sum();
-    if (into.scaler != nullptr) into.scaler->load(*saved.content.scaler);  // which checks before it changes anything
+    if (parts.scaler != nullptr) parts.scaler->load(*saved.content.scaler);  // which checks before it changes anything
     has_begun = true;
-    load_optimizers(saved, into);
+    load_optimizers(saved, parts);
     return saved.content.notes;
   } catch (const std::exception& problem) {
     if (!has_begun && dynamic_cast<const invalid_argument*>(&problem) == nullptr) throw;

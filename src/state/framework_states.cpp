@@ -19,7 +19,7 @@
 namespace syclamp {
 namespace {
 
-constexpr std::uint64_t most_steps = most_loaded_count, largest_setting = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t max_steps = max_loaded_count, max_setting = std::numeric_limits<std::uint32_t>::max();
 
 // --- Counting clean steps --------------------------------------------------------------------------------------------
 
@@ -74,9 +74,9 @@ class framework_object {
     return value.get<std::int64_t>();
   }
 
-  std::uint32_t counter(const char* key) const { return static_cast<std::uint32_t>(integer(key, 0, most_steps)); }
+  std::uint32_t counter(const char* key) const { return static_cast<std::uint32_t>(integer(key, 0, max_steps)); }
 
-  std::uint32_t setting(const char* key) const { return static_cast<std::uint32_t>(integer(key, 1, largest_setting)); }
+  std::uint32_t setting(const char* key) const { return static_cast<std::uint32_t>(integer(key, 1, max_setting)); }
 
   /// A scale: a number, or a tensor with one.
   double scale(const char* key) const {
@@ -118,7 +118,7 @@ class framework_object {
 void set_scale(scale_state& state, const scaling_policy& policy, double scale) {
   const scale_number exact = to_scale_number(scale);
   state.exact = state.next =
-      policy.arithmetic == scale_arithmetic::float64 ? exact : kernels::rounded_to_float32(exact);
+      policy.replay.arithmetic == scale_arithmetic::float64 ? exact : kernels::rounded_to_float32(exact);
   state.scale = kernels::to_float(state.exact);
 }
 
@@ -135,36 +135,36 @@ struct framework {
   const char* if_missing = "is it the state of another framework?";
 
   std::uint32_t saved_steps(const scaler_snapshot& from, const scale_state& state) const {
-    return recounted(state.clean_steps, from.policy.test, test, from.policy.interval);
+    return recounted(state.clean_steps, from.policy.replay.growth_test, test, from.policy.growth_interval);
   }
   /// Once the policy has the interval of the checkpoint.
   std::uint32_t loaded_steps(std::uint32_t steps, const scaler_snapshot& to) const {
-    return recounted(steps, test, to.policy.test, to.policy.interval);
+    return recounted(steps, test, to.policy.replay.growth_test, to.policy.growth_interval);
   }
 };
 
 double backoff_of(const scaling_policy& policy) {
-  return policy.backoff_by_growth ? 1 / policy.growth : policy.backoff;
+  return policy.replay.backoff_by_growth ? 1 / policy.growth_factor : policy.backoff_factor;
 }
 
 json save_pytorch(const framework& self, const scaler_snapshot& from) {
   const scale_state& state = from.scales.front();
   return {{"scale", scale_of(state)},
-          {"growth_factor", from.policy.growth},
+          {"growth_factor", from.policy.growth_factor},
           {"backoff_factor", backoff_of(from.policy)},
-          {"growth_interval", from.policy.interval},
+          {"growth_interval", from.policy.growth_interval},
           {"_growth_tracker", self.saved_steps(from, state)}};
 }
 
 void load_pytorch(const framework& self, const framework_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
-  to.policy.growth = from.number("growth_factor");
+  to.policy.growth_factor = from.number("growth_factor");
   const double backoff = from.number("backoff_factor");
   if (backoff != backoff_of(to.policy)) {  // a policy that divides by the same goes on dividing
-    to.policy.backoff = backoff;
-    to.policy.backoff_by_growth = false;
+    to.policy.backoff_factor = backoff;
+    to.policy.replay.backoff_by_growth = false;
   }
-  to.policy.interval = from.setting("growth_interval");
+  to.policy.growth_interval = from.setting("growth_interval");
   state.clean_steps = self.loaded_steps(from.counter("_growth_tracker"), to);
   set_scale(state, to.policy, from.scale("scale"));
 }
@@ -173,14 +173,14 @@ json save_keras3(const framework& self, const scaler_snapshot& from) {
   const scale_state& state = from.scales.front();
   return {{"step_counter", self.saved_steps(from, state)},
           {"dynamic_scale", scale_of(state)},
-          {"initial_scale", from.policy.init},
-          {"dynamic_growth_steps", from.policy.interval}};
+          {"initial_scale", from.policy.init_scale},
+          {"dynamic_growth_steps", from.policy.growth_interval}};
 }
 
 void load_keras3(const framework& self, const framework_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
-  to.policy.init = from.scale("initial_scale");
-  to.policy.interval = from.setting("dynamic_growth_steps");
+  to.policy.init_scale = from.scale("initial_scale");
+  to.policy.growth_interval = from.setting("dynamic_growth_steps");
   state.clean_steps = self.loaded_steps(from.counter("step_counter"), to);
   set_scale(state, to.policy, from.scale("dynamic_scale"));
 }
@@ -234,38 +234,38 @@ json save_deepspeed(const framework& self, const scaler_snapshot& from) {
           {"cur_iter", iteration},
           {"last_overflow_iter", static_cast<std::int64_t>(iteration - clean_steps) - 1},
           {"cur_hysteresis", hysteresis_left(from)},
-          {"scale_factor", policy.growth},
-          {"scale_window", policy.interval},
+          {"scale_factor", policy.growth_factor},
+          {"scale_window", policy.growth_interval},
           {"min_scale", policy.min},
           {"delayed_shift", policy.hysteresis},
-          {"consecutive_hysteresis", policy.counting == hysteresis_kind::consecutive}};
+          {"consecutive_hysteresis", policy.hysteresis_mode == hysteresis_kind::consecutive}};
 }
 
 void load_deepspeed_policy(const framework_object& from, scaling_policy& to) {
   to.mode = scaling_mode::dynamic;
-  to.growth = from.number("scale_factor");
-  if (!(to.growth > 1)) from.refuse_value("scale_factor", "above 1");
-  to.backoff = 1 / to.growth;
-  to.backoff_by_growth = true;
-  to.interval = from.setting("scale_window");
+  to.growth_factor = from.number("scale_factor");
+  if (!(to.growth_factor > 1)) from.refuse_value("scale_factor", "above 1");
+  to.backoff_factor = 1 / to.growth_factor;
+  to.replay.backoff_by_growth = true;
+  to.growth_interval = from.setting("scale_window");
   to.min = from.scale("min_scale");
   to.hysteresis = from.setting("delayed_shift");
-  to.counting =
+  to.hysteresis_mode =
       from.boolean("consecutive_hysteresis") ? hysteresis_kind::consecutive : hysteresis_kind::per_growth_window;
 }
 
 /// Its iterations are our attempts; the first is number 0, and overflowed last at -1 is never.
 void load_deepspeed(const framework& self, const framework_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
-  const std::int64_t iteration = from.integer("cur_iter", 0, most_loaded_steps);
+  const std::int64_t iteration = from.integer("cur_iter", 0, max_loaded_steps);
   state.attempted = std::max<std::uint64_t>(iteration, state.applied + state.skipped);
   to.policy.mode = scaling_mode::fixed;
   if (from.boolean("dynamic_loss_scale")) {
     load_deepspeed_policy(from, to.policy);
     const std::int64_t overflow = from.integer("last_overflow_iter", -1, iteration - 1);
     const std::int64_t clean_steps = iteration - overflow - 1;
-    if (clean_steps > static_cast<std::int64_t>(most_steps))
-      from.refuse_value("last_overflow_iter", fmt::format("at most {} steps ago", most_steps));
+    if (clean_steps > static_cast<std::int64_t>(max_steps))
+      from.refuse_value("last_overflow_iter", fmt::format("at most {} steps ago", max_steps));
     state.clean_steps = self.loaded_steps(static_cast<std::uint32_t>(clean_steps), to);
     const auto left = static_cast<std::uint32_t>(from.integer("cur_hysteresis", 1, to.policy.hysteresis));
     state.tolerated = to.policy.hysteresis - left;
@@ -284,8 +284,7 @@ json save_megatron(const framework& self, const scaler_snapshot& from) {
 void load_megatron(const framework& self, const framework_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
   const std::uint32_t most = to.policy.hysteresis;
-  const std::int64_t left =
-      from.integer("hysteresis_tracker", std::numeric_limits<std::int32_t>::min(), largest_setting);
+  const std::int64_t left = from.integer("hysteresis_tracker", std::numeric_limits<std::int32_t>::min(), max_setting);
   if (left > most)
     from.refuse_value("hysteresis_tracker",
                       fmt::format("at most {}, the base's hysteresis; give a base with more", most));
@@ -327,7 +326,7 @@ void check_usable(const framework& target, const scaler_snapshot& snapshot) {
   if (count > 1 && !is(target, "apex"))
     throw invalid_argument(
         fmt::format("{}: there are {} scales, and it keeps one; use apex, or one at a time", target.name, count));
-  validate(snapshot.policy);
+  snapshot.policy.validate();
 }
 
 bool is_disabled(const scaler_snapshot& snapshot) { return snapshot.policy.mode == scaling_mode::disabled; }
@@ -336,7 +335,7 @@ void check_can_be_saved(const framework& target, const scaler_snapshot& snapshot
   if (is_disabled(snapshot))
     throw invalid_argument(fmt::format("{}: scaling is disabled, there is no scale to save", target.name));
   for (const scale_state& state : snapshot.scales)
-    if (snapshot.policy.one_step_late && kernels::compare(state.exact, state.next) != 0)
+    if (snapshot.policy.replay.one_step_late && kernels::compare(state.exact, state.next) != 0)
       throw invalid_argument(
           fmt::format("{}: the scale {} is to become {} one step late, which {} cannot; save a step later", target.name,
                       scale_of(state), to_double(state.next), target.name));
@@ -344,7 +343,7 @@ void check_can_be_saved(const framework& target, const scaler_snapshot& snapshot
 
 }  // namespace
 
-std::string to_peer_state(const scaler_snapshot& snapshot, std::string_view framework_name) {
+std::string to_framework_state(const scaler_snapshot& snapshot, std::string_view framework_name) {
   const framework& to = find_framework(framework_name);
   check_usable(to, snapshot);
   if (is(to, "pytorch") && is_disabled(snapshot)) return "{}";  // as GradScaler does
@@ -352,7 +351,7 @@ std::string to_peer_state(const scaler_snapshot& snapshot, std::string_view fram
   return to.save(to, snapshot).dump();
 }
 
-scaler_snapshot from_peer_state(std::string_view text, std::string_view framework_name, scaler_snapshot base) {
+scaler_snapshot from_framework_state(std::string_view text, std::string_view framework_name, scaler_snapshot base) {
   const framework& from = find_framework(framework_name);
   const std::string name = fmt::format("{} state", from.name);
   const json values = read_json(text, name);
@@ -367,7 +366,7 @@ scaler_snapshot from_peer_state(std::string_view text, std::string_view framewor
     return entry.record.scale_index >= base.scales.size() || entry.record.step > base.scales.front().attempted;
   });
   try {
-    validate(base.policy);
+    base.policy.validate();
   } catch (const invalid_argument& problem) {
     state.refuse(fmt::format("it does not go with the base: {}", problem.what()));
   }

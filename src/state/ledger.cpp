@@ -22,7 +22,8 @@ namespace syclamp {
 namespace {
 
 constexpr const char* headroom_column = "headroom";
-constexpr const char* name_column = "first_bad_name";
+constexpr const char* name_column = "first_nonfinite_name";
+constexpr const char* former_name_column = "first_bad_name";
 
 // --- Writing ---------------------------------------------------------------------------------------------------------
 
@@ -35,15 +36,15 @@ std::string text_of_real(Real value) {
 }
 
 template <typename Field>
-std::string text_of(const Field& of, const step_record& record) {
-  const auto value = record.*of.member;
+std::string text_of(const Field& column, const step_record& record) {
+  const auto value = record.*column.member;
   using value_type = typename Field::value_type;
   if constexpr (std::is_enum_v<value_type>) {
-    return name_of(value);
+    return to_string(value);
   } else if constexpr (std::is_floating_point_v<value_type>) {
     return text_of_real(value);
   } else {
-    return is_none(of, value) ? "" : fmt::format("{}", value);
+    return is_none(column, value) ? "" : fmt::format("{}", value);
   }
 }
 
@@ -61,8 +62,8 @@ std::string quoted_for_json(const std::string& text) {
 
 std::string csv_line(const ledger_entry& entry) {
   std::string line;
-  for_each_field<step_record>([&](const auto& one) { line += text_of(one, entry.record) + ','; });
-  return line + text_of_real(headroom(entry.record)) + ',' + quoted_for_csv(entry.first_bad_name) + '\n';
+  for_each_field<step_record>([&](const auto& field) { line += text_of(field, entry.record) + ','; });
+  return line + text_of_real(entry.record.headroom()) + ',' + quoted_for_csv(entry.first_nonfinite_name) + '\n';
 }
 
 std::string json_line(const ledger_entry& entry) {
@@ -70,13 +71,13 @@ std::string json_line(const ledger_entry& entry) {
   const auto add = [&](const char* name, const std::string& value) {
     line += fmt::format("\"{}\":{},", name, value.empty() ? "null" : value);
   };
-  for_each_field<step_record>([&](const auto& one) {
-    using value_type = typename std::decay_t<decltype(one)>::value_type;
-    const std::string value = text_of(one, entry.record);
-    add(one.name, std::is_enum_v<value_type> ? '"' + value + '"' : value);
+  for_each_field<step_record>([&](const auto& field) {
+    using value_type = typename std::decay_t<decltype(field)>::value_type;
+    const std::string value = text_of(field, entry.record);
+    add(field.name, std::is_enum_v<value_type> ? '"' + value + '"' : value);
   });
-  add(headroom_column, text_of_real(headroom(entry.record)));
-  return fmt::format("{}\"{}\":{}}}\n", line, name_column, quoted_for_json(entry.first_bad_name));
+  add(headroom_column, text_of_real(entry.record.headroom()));
+  return fmt::format("{}\"{}\":{}}}\n", line, name_column, quoted_for_json(entry.first_nonfinite_name));
 }
 
 // --- Reading: cells of either format ---------------------------------------------------------------------------------
@@ -115,10 +116,11 @@ struct column {
 /// A ledger has no version, so former names are known at any time.
 column find_column(std::string_view name) {
   column found;
-  if (name == name_column) found = {name_place, name_column};
+  for (const char* known : {name_column, former_name_column})
+    if (name == known) found = {name_place, known};
   std::size_t place = 0;
-  for_each_field<step_record>([&](const auto& one) {
-    for (const char* known : {one.name, one.former_name})
+  for_each_field<step_record>([&](const auto& field) {
+    for (const char* known : {field.name, field.former_name})
       if (known != nullptr && name == known) found = {place, known};
     ++place;
   });
@@ -147,9 +149,9 @@ column find_column(std::string_view name) {
 }
 
 /// A file may be of any length; what is kept of it is limited.
-void need_room(const std::vector<ledger_entry>& entries, std::size_t line, std::size_t most_steps) {
-  if (entries.size() >= most_steps)
-    refuse(line, fmt::format("a ledger may have {} steps, but this one has more; cut it into parts", most_steps));
+void need_room(const std::vector<ledger_entry>& entries, std::size_t line, std::size_t max_steps) {
+  if (entries.size() >= max_steps)
+    refuse(line, fmt::format("a ledger may have {} steps, but this one has more; cut it into parts", max_steps));
 }
 
 template <typename Number>
@@ -160,12 +162,12 @@ bool parse(const std::string& text, Number& to) {
 }
 
 template <typename Field>
-void read_cell(const Field& of, const cell& it, std::size_t line, step_record& record) {
+void read_cell(const Field& column, const cell& it, std::size_t line, step_record& record) {
   using value_type = typename Field::value_type;
-  value_type& to = record.*of.member;
+  value_type& to = record.*column.member;
   if (it.kind == cell::absent) {
-    if (Field::kind == field_kind::essential && of.since == 1) refuse_missing(line, of.name);
-    of.set_default(record);
+    if (Field::kind == field_kind::essential && column.since == 1) refuse_missing(line, column.name);
+    column.set_default(record);
   } else if constexpr (std::is_enum_v<value_type>) {
     const auto value = it.may_be_text() ? value_named<value_type>(it.value) : std::nullopt;
     if (!value) refuse_value(line, it, "one of " + names_of<value_type>());
@@ -176,7 +178,7 @@ void read_cell(const Field& of, const cell& it, std::size_t line, step_record& r
     } else if (!it.may_be_number() || !parse(it.value, to)) {
       refuse_value(line, it, "an FP32, or empty");
     }
-  } else if (it.is_empty() ? !set_none(of, to) : !it.may_be_number() || !parse(it.value, to)) {
+  } else if (it.is_empty() ? !set_none(column, to) : !it.may_be_number() || !parse(it.value, to)) {
     refuse_value(line, it, fmt::format("an integer from 0 to {}", std::numeric_limits<value_type>::max()));
   }
 }
@@ -184,11 +186,11 @@ void read_cell(const Field& of, const cell& it, std::size_t line, step_record& r
 ledger_entry entry_of(const cells& all, std::size_t line) {
   ledger_entry entry;
   std::size_t place = 0;
-  for_each_field<step_record>([&](const auto& one) { read_cell(one, all[place++], line, entry.record); });
+  for_each_field<step_record>([&](const auto& field) { read_cell(field, all[place++], line, entry.record); });
   const cell& name = all[name_place];
   if (name.kind == cell::absent || name.is_empty()) return entry;
   if (!name.may_be_text()) refuse_value(line, name, "a text");
-  entry.first_bad_name = name.value;
+  entry.first_nonfinite_name = name.value;
   return entry;
 }
 
@@ -270,14 +272,14 @@ std::vector<column> columns_of(const std::vector<std::string>& names, std::size_
     known[found.place] = found.name;
   }
   std::size_t place = 0;
-  for_each_field<step_record>([&](const auto& one) {
-    if (known[place++] == nullptr && one.kind == field_kind::essential && one.since == 1)
-      refuse_missing(line, one.name);
+  for_each_field<step_record>([&](const auto& field) {
+    if (known[place++] == nullptr && field.kind == field_kind::essential && field.since == 1)
+      refuse_missing(line, field.name);
   });
   return columns;
 }
 
-std::vector<ledger_entry> read_csv(std::string_view text, std::size_t most_steps) {
+std::vector<ledger_entry> read_csv(std::string_view text, std::size_t max_steps) {
   csv_reader reader(text);
   std::vector<std::string> row;
   std::vector<ledger_entry> entries;
@@ -287,7 +289,7 @@ std::vector<ledger_entry> read_csv(std::string_view text, std::size_t most_steps
     if (row.size() != columns.size())
       refuse(reader.line(), fmt::format("{} columns, but the first line names {}: was the file cut short?", row.size(),
                                         columns.size()));
-    need_room(entries, reader.line(), most_steps);
+    need_room(entries, reader.line(), max_steps);
     cells all;
     for (std::size_t i = 0; i < row.size(); ++i)
       if (columns[i].place != no_place) all[columns[i].place] = {cell::plain, std::move(row[i]), columns[i].name};
@@ -307,12 +309,12 @@ cell::kind_type kind_of(member_kind kind) {
   }
 }
 
-std::vector<ledger_entry> read_json_objects(std::string_view text, std::size_t most_steps) {
+std::vector<ledger_entry> read_json_objects(std::string_view text, std::size_t max_steps) {
   std::vector<ledger_entry> entries;
   cells row;
   std::size_t row_line = 0;
   const auto begin = [&](std::size_t line) {
-    need_room(entries, line, most_steps);
+    need_room(entries, line, max_steps);
     row = {};
     row_line = line;
   };
@@ -328,23 +330,23 @@ std::vector<ledger_entry> read_json_objects(std::string_view text, std::size_t m
 
 }  // namespace
 
-void write_header(std::ostream& to, ledger_format format) {
+void write_ledger_header(std::ostream& to, ledger_format format) {
   if (format != ledger_format::csv) return;
   std::string line;
-  for_each_field<step_record>([&](const auto& one) { line += std::string(one.name) + ','; });
+  for_each_field<step_record>([&](const auto& field) { line += std::string(field.name) + ','; });
   to << line + headroom_column + ',' + name_column + '\n';
 }
 
-void write(std::ostream& to, const ledger_entry& entry, ledger_format format) {
+void write_ledger_entry(std::ostream& to, const ledger_entry& entry, ledger_format format) {
   to << (format == ledger_format::csv ? csv_line(entry) : json_line(entry));
 }
 
-std::vector<ledger_entry> read_ledger(std::string_view text, std::size_t most_steps) {
+std::vector<ledger_entry> read_ledger(std::string_view text, std::size_t max_steps) {
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // spreadsheets write one
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == text.npos) return {};
-  return text[first] == '{' || text[first] == '[' ? read_json_objects(text, most_steps) : read_csv(text, most_steps);
+  return text[first] == '{' || text[first] == '[' ? read_json_objects(text, max_steps) : read_csv(text, max_steps);
 }
 
 }  // namespace syclamp

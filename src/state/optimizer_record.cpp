@@ -20,7 +20,7 @@ using state_codec::refuse;
 
 /// A step each microsecond would take three centuries. Counts near 2^64 would begin anew. Files may have come half as
 /// far, so that what is loaded can be saved again.
-constexpr std::uint64_t most_steps = 2 * most_loaded_steps;
+constexpr std::uint64_t max_steps = 2 * max_loaded_steps;
 
 /// What is saved can be loaded, and what is loaded can be used.
 void check_group(const std::string& kind, const group_record& group, std::uint64_t most, const std::string& path) {
@@ -40,43 +40,44 @@ void check_group(const std::string& kind, const group_record& group, std::uint64
 std::uint64_t optimizer_record::bytes() const {
   std::uint64_t sum = 0;
   for (const group_record& group : groups)
-    sum += group.elements * (sizeof(float) * (has_copies ? 2 : 1) + std::uint64_t{states} * size_of(moments)) +
-           group.sizes.size() * sizeof(float);
+    sum +=
+        group.elements * (sizeof(float) * (has_copies ? 2 : 1) + std::uint64_t{states} * bytes_per_element(moments)) +
+        group.sizes.size() * sizeof(float);
   return sum;
 }
 
-optimizer_record record_of(const optimizer_parts& of) {
-  optimizer_record record{.kind = std::string(of.rule.name),
-                          .kernel = std::string(of.rule.step->name),
-                          .states = of.rule.states(),
-                          .moments = of.storage.moments,
-                          .is_stochastic = of.storage.how == rounding::stochastic,
+optimizer_record record_of(const optimizer_parts& parts) {
+  optimizer_record record{.kind = std::string(parts.rule.name),
+                          .kernel = std::string(parts.rule.step->name),
+                          .states = parts.rule.states(),
+                          .moments = parts.storage.moments,
+                          .is_stochastic = parts.storage.rounding_mode == rounding::stochastic,
                           .groups = {}};
-  record.has_copies = record.is_stochastic && std::any_of(of.slots.begin(), of.slots.end(), has_copy);
-  std::vector<kernels::parameter_group> groups(of.host_groups.size());
+  record.has_copies = record.is_stochastic && std::any_of(parts.slots.begin(), parts.slots.end(), has_copy);
+  std::vector<kernels::parameter_group> groups(parts.host_groups.size());
   kernels::optimizer_memory memory{};
-  of.on.queue().memcpy(groups.data(), of.groups, groups.size() * sizeof groups[0]);
-  of.on.queue().memcpy(&memory, of.memory, sizeof memory);
-  of.on.wait();
+  parts.engine.queue().memcpy(groups.data(), parts.groups, groups.size() * sizeof groups[0]);
+  parts.engine.queue().memcpy(&memory, parts.memory, sizeof memory);
+  parts.engine.wait();
   record.seed = memory.seed;
   for (const kernels::parameter_group& group : groups) {
     record.groups.push_back({group.hyper, group.schedule, group.applied, 0, {}});
-    check_group(record.kind, record.groups.back(), most_steps,
+    check_group(record.kind, record.groups.back(), max_steps,
                 fmt::format("group {} of an optimizer", record.groups.size() - 1));
   }
-  for (std::size_t i = 0; i < of.parameters.size(); ++i) {
-    group_record& group = record.groups[of.parameters[i].group];
-    group.elements += of.count(i);
-    if (of.rule.has_tensor_moments) group.sizes.push_back(of.count(i));
-    if (group.sizes.size() > most_elements)
+  for (std::size_t i = 0; i < parts.parameters.size(); ++i) {
+    group_record& group = record.groups[parts.parameters[i].group];
+    group.elements += parts.count(i);
+    if (parts.rule.has_tensor_moments) group.sizes.push_back(parts.count(i));
+    if (group.sizes.size() > max_elements)
       throw invalid_argument(
           fmt::format("an optimizer with a moment a tensor is saved with up to {} tensors a group, "
                       "but it has more; use more groups",
-                      most_elements));
+                      max_elements));
   }
-  if (record.groups.size() > most_elements)
+  if (record.groups.size() > max_elements)
     throw invalid_argument(fmt::format("an optimizer is saved with up to {} groups, but it has {}; use fewer",
-                                       most_elements, record.groups.size()));
+                                       max_elements, record.groups.size()));
   return record;
 }
 
@@ -86,7 +87,7 @@ optimizer_record decode_optimizer(const json& from, const std::string& path, std
   optimizer_record record;
   state_codec::decode_fields(from, record, path, version);
   for (std::size_t i = 0; i < record.groups.size(); ++i)
-    check_group(record.kind, record.groups[i], most_loaded_steps, fmt::format("{}.groups[{}]", path, i));
+    check_group(record.kind, record.groups[i], max_loaded_steps, fmt::format("{}.groups[{}]", path, i));
   return record;
 }
 
@@ -97,9 +98,9 @@ void check_fits(const optimizer_record& saved, const optimizer_record& here, con
   if (saved.moments != here.moments && here.moments != element_type::float32)
     refuse(path, fmt::format("has moments in {}, which would be rounded to {}; make the optimizer with "
                              "storage_options::moments = {}",
-                             name_of(saved.moments), name_of(here.moments), name_of(saved.moments)));
+                             to_string(saved.moments), to_string(here.moments), to_string(saved.moments)));
   if (saved.moments != element_type::float32 && saved.moments != element_type::bfloat16)
-    refuse(path, fmt::format("has moments in {}; they must be float32 or bfloat16", name_of(saved.moments)));
+    refuse(path, fmt::format("has moments in {}; they must be float32 or bfloat16", to_string(saved.moments)));
   if (saved.groups.size() != here.groups.size())
     refuse(path, fmt::format("was saved with {} groups, but is loaded into {}; make it with as many",
                              saved.groups.size(), here.groups.size()));

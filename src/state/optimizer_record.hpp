@@ -39,7 +39,7 @@ struct optimizer_record {
 
 /// Of an optimizer as it is now. Waits.
 /// \throws invalid_argument if there is something that could not be loaded
-optimizer_record record_of(const optimizer_parts& of);
+optimizer_record record_of(const optimizer_parts& parts);
 
 json encode(const optimizer_record& record);
 

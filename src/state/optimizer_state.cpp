@@ -26,27 +26,27 @@ struct stretch {
   std::byte* at(std::uint64_t address, std::size_t element_bytes) const {
     return std::bit_cast<std::byte*>(address) + first * element_bytes;
   }
-  array_view model() const { return {at(slot.model, size_of(slot.model_type)), count, slot.model_type}; }
+  array_view model() const { return {at(slot.model, bytes_per_element(slot.model_type)), count, slot.model_type}; }
 };
 
 /// The tensors of a group in order, block by block.
 template <typename Visit>
-void for_each_stretch(const optimizer_parts& of, std::uint32_t group, Visit visit) {
-  for (std::size_t i = 0; i < of.parameters.size(); ++i) {
-    if (of.parameters[i].group != group) continue;
-    const std::uint64_t end = of.count(i);
+void for_each_stretch(const optimizer_parts& parts, std::uint32_t group, Visit visit) {
+  for (std::size_t i = 0; i < parts.parameters.size(); ++i) {
+    if (parts.parameters[i].group != group) continue;
+    const std::uint64_t end = parts.count(i);
     for (std::uint64_t first = 0; first < end; first += block_elements)
-      visit(stretch{of.slots[i], first, std::min(block_elements, end - first)});
+      visit(stretch{parts.slots[i], first, std::min(block_elements, end - first)});
   }
 }
 
 /// Room for one block on both sides.
 class transfer {
  public:
-  explicit transfer(const optimizer_parts& of) : of_(of), on_(of.on) {
+  explicit transfer(const optimizer_parts& parts) : of_(parts), on_(parts.engine) {
     std::uint64_t largest = 1;
-    for (std::size_t i = 0; i < of.parameters.size(); ++i)
-      largest = std::max(largest, std::min(of.count(i), block_elements));
+    for (std::size_t i = 0; i < parts.parameters.size(); ++i)
+      largest = std::max(largest, std::min(parts.count(i), block_elements));
     words_ = allocate_on_host<std::uint32_t>(on_.queue(), largest);
     upper_ = allocate_on_host<std::uint16_t>(on_.queue(), largest);
     lower_ = allocate_on_host<std::uint16_t>(on_.queue(), largest);
@@ -82,14 +82,14 @@ class transfer {
   }
 
   void write_moment(const stretch& part, std::uint32_t index, const byte_sink& to) {
-    const std::size_t size = size_of(of_.storage.moments);
+    const std::size_t size = bytes_per_element(of_.storage.moments);
     fetch(words_.get(), part.at(part.slot.states[index], size), part.count * size);
     on_.wait();
     to(words_.get(), part.count * size);
   }
 
   void read_moment(const stretch& part, std::uint32_t index, element_type saved, const byte_source& from) {
-    const std::size_t size = size_of(of_.storage.moments);
+    const std::size_t size = bytes_per_element(of_.storage.moments);
     if (saved == of_.storage.moments) {
       from(words_.get(), part.count * size);
     } else {  // BF16 in the file, FP32 here
@@ -129,70 +129,70 @@ class transfer {
   device_array<float> on_device_;
 };
 
-std::vector<kernels::tensor_norms> norms_of(const optimizer_parts& of) {
-  std::vector<kernels::tensor_norms> all(of.parameters.size());
-  if (!all.empty()) of.on.queue().memcpy(all.data(), of.of_tensors, all.size() * sizeof all[0]);
-  of.on.wait();
+std::vector<kernels::tensor_norms> norms_of(const optimizer_parts& parts) {
+  std::vector<kernels::tensor_norms> all(parts.parameters.size());
+  if (!all.empty()) parts.engine.queue().memcpy(all.data(), parts.of_tensors, all.size() * sizeof all[0]);
+  parts.engine.wait();
   return all;
 }
 
 /// Copies of the weights, rounded to nearest.
-void renew_copies(const optimizer_parts& of) {
+void renew_copies(const optimizer_parts& parts) {
   std::vector<tensor> from, to;
-  for (std::size_t i = 0; i < of.parameters.size(); ++i) {
-    const stretch whole{of.slots[i], 0, of.count(i)};
+  for (std::size_t i = 0; i < parts.parameters.size(); ++i) {
+    const stretch whole{parts.slots[i], 0, parts.count(i)};
     if (!has_copy(whole.slot)) continue;
     from.push_back({{whole.at(whole.slot.weights, sizeof(float)), whole.count, element_type::float32}});
     to.push_back({whole.model()});
   }
-  if (!from.empty()) cast(tensor_list(of.on, from), tensor_list(of.on, to));
-  of.on.wait();
+  if (!from.empty()) cast(tensor_list(parts.engine, from), tensor_list(parts.engine, to));
+  parts.engine.wait();
 }
 
-void set_groups(const optimizer_parts& of, const optimizer_record& record) {
+void set_groups(const optimizer_parts& parts, const optimizer_record& record) {
   std::vector<kernels::parameter_group> groups;
   for (std::size_t i = 0; i < record.groups.size(); ++i) {
     const group_record& saved = record.groups[i];
-    kernels::parameter_group& here = of.host_groups[i];
+    kernels::parameter_group& here = parts.host_groups[i];
     here.hyper = saved.hyper;
     here.schedule = saved.schedule;
     groups.push_back(here);
     groups.back().applied = saved.applied;
   }
-  of.on.queue().memcpy(of.groups, groups.data(), groups.size() * sizeof groups[0]);
-  if (record.is_stochastic) of.on.queue().memcpy(&of.memory->seed, &record.seed, sizeof record.seed);
-  of.on.wait();
+  parts.engine.queue().memcpy(parts.groups, groups.data(), groups.size() * sizeof groups[0]);
+  if (record.is_stochastic) parts.engine.queue().memcpy(&parts.memory->seed, &record.seed, sizeof record.seed);
+  parts.engine.wait();
 }
 
 }  // namespace
 
-void write_state(const optimizer_parts& of, const optimizer_record& record, const byte_sink& to) {
-  transfer move(of);
-  const auto norms = of.rule.has_tensor_moments ? norms_of(of) : std::vector<kernels::tensor_norms>{};
+void write_state(const optimizer_parts& parts, const optimizer_record& record, const byte_sink& to) {
+  transfer move(parts);
+  const auto norms = parts.rule.has_tensor_moments ? norms_of(parts) : std::vector<kernels::tensor_norms>{};
   for (std::uint32_t group = 0; group < record.groups.size(); ++group) {
-    for_each_stretch(of, group, [&](const stretch& part) { move.write_weights(part, to); });
+    for_each_stretch(parts, group, [&](const stretch& part) { move.write_weights(part, to); });
     for (std::uint32_t k = 0; k < record.states; ++k)
-      for_each_stretch(of, group, [&](const stretch& part) { move.write_moment(part, k, to); });
-    if (record.has_copies) for_each_stretch(of, group, [&](const stretch& part) { move.write_copy(part, to); });
+      for_each_stretch(parts, group, [&](const stretch& part) { move.write_moment(part, k, to); });
+    if (record.has_copies) for_each_stretch(parts, group, [&](const stretch& part) { move.write_copy(part, to); });
     for (std::size_t i = 0; i < norms.size(); ++i)
-      if (of.parameters[i].group == group) to(&norms[i].second, sizeof norms[i].second);
+      if (parts.parameters[i].group == group) to(&norms[i].second, sizeof norms[i].second);
   }
 }
 
-void read_state(const optimizer_parts& into, const optimizer_record& record, const byte_source& from) {
-  transfer move(into);
-  auto norms = into.rule.has_tensor_moments ? norms_of(into) : std::vector<kernels::tensor_norms>{};
+void read_state(const optimizer_parts& parts, const optimizer_record& record, const byte_source& from) {
+  transfer move(parts);
+  auto norms = parts.rule.has_tensor_moments ? norms_of(parts) : std::vector<kernels::tensor_norms>{};
   for (std::uint32_t group = 0; group < record.groups.size(); ++group) {
-    for_each_stretch(into, group, [&](const stretch& part) { move.read_weights(part, from); });
+    for_each_stretch(parts, group, [&](const stretch& part) { move.read_weights(part, from); });
     for (std::uint32_t k = 0; k < record.states; ++k)
-      for_each_stretch(into, group, [&](const stretch& part) { move.read_moment(part, k, record.moments, from); });
-    if (record.has_copies) for_each_stretch(into, group, [&](const stretch& part) { move.read_copy(part, from); });
+      for_each_stretch(parts, group, [&](const stretch& part) { move.read_moment(part, k, record.moments, from); });
+    if (record.has_copies) for_each_stretch(parts, group, [&](const stretch& part) { move.read_copy(part, from); });
     for (std::size_t i = 0; i < norms.size(); ++i)
-      if (into.parameters[i].group == group) from(&norms[i].second, sizeof norms[i].second);
+      if (parts.parameters[i].group == group) from(&norms[i].second, sizeof norms[i].second);
   }
-  if (!norms.empty()) into.on.queue().memcpy(into.of_tensors, norms.data(), norms.size() * sizeof norms[0]);
-  if (!record.has_copies) renew_copies(into);
-  set_groups(into, record);
+  if (!norms.empty()) parts.engine.queue().memcpy(parts.of_tensors, norms.data(), norms.size() * sizeof norms[0]);
+  if (!record.has_copies) renew_copies(parts);
+  set_groups(parts, record);
 }
 
 }  // namespace syclamp

@@ -16,10 +16,10 @@ using byte_sink = std::function<void(const void* data, std::size_t bytes)>;
 using byte_source = std::function<void(void* data, std::size_t bytes)>;
 
 /// Writes `record.bytes()` bytes, of an optimizer whose record that is. Waits.
-void write_state(const optimizer_parts& of, const optimizer_record& record, const byte_sink& to);
+void write_state(const optimizer_parts& parts, const optimizer_record& record, const byte_sink& to);
 
 /// Reads as many. The record has been found to fit. Copies are made again, hyper-parameters and numbers of steps set.
 /// Waits.
-void read_state(const optimizer_parts& into, const optimizer_record& record, const byte_source& from);
+void read_state(const optimizer_parts& parts, const optimizer_record& record, const byte_source& from);
 
 }  // namespace syclamp

@@ -19,11 +19,11 @@ constexpr std::size_t longest_file = std::size_t{1} << 30;
 }  // namespace
 
 scaler_snapshot scaler_snapshot::fresh(const scaling_policy& policy, std::size_t scales) {
-  validate(policy);
-  if (scales == 0 || scales > most_elements)
-    throw invalid_argument(fmt::format("a scaler has 1 to {} scales, not {}", most_elements, scales));
-  scale_number number = to_scale_number(policy.mode == scaling_mode::disabled ? 1.0 : policy.init);
-  if (policy.arithmetic != scale_arithmetic::float64) number = kernels::rounded_to_float32(number);
+  policy.validate();
+  if (scales == 0 || scales > max_elements)
+    throw invalid_argument(fmt::format("a scaler has 1 to {} scales, not {}", max_elements, scales));
+  scale_number number = to_scale_number(policy.mode == scaling_mode::disabled ? 1.0 : policy.init_scale);
+  if (policy.replay.arithmetic != scale_arithmetic::float64) number = kernels::rounded_to_float32(number);
   scale_state state;
   state.exact = state.next = number;
   state.scale = kernels::to_float(number);
@@ -46,7 +46,9 @@ std::string to_json(const scaler_snapshot& snapshot) {
 
 scaler_snapshot snapshot_from_json(std::string_view text) { return decode_document(text, read_json); }
 
-void save(const scaler_snapshot& snapshot, const std::filesystem::path& file) { replace_file(file, to_json(snapshot)); }
+void save_snapshot(const scaler_snapshot& snapshot, const std::filesystem::path& file) {
+  replace_file(file, to_json(snapshot));
+}
 
 scaler_snapshot load_snapshot(const std::filesystem::path& file) {
   const std::string bytes = read_whole_file(file, longest_file);

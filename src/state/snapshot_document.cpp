@@ -18,7 +18,9 @@ using state_codec::decode_fields;
 using state_codec::encode_fields;
 
 constexpr const char* format_name = "syclamp.scaler";
-constexpr const char* name_key = "first_bad_name";
+constexpr const char* name_key = "first_nonfinite_name";
+constexpr const char* former_name_key = "first_bad_name";
+constexpr std::uint32_t name_key_renamed_in = 4;
 
 [[noreturn]] void refuse(std::string_view path, const json& value, std::string_view must) {
   state_codec::refuse(in_snapshot(path), value, must);
@@ -46,12 +48,12 @@ std::uint32_t version_of(const json& from) {
 /// Counters that are near their limit would begin anew, and then contradict each other: what is loaded would not be
 /// saved. Only files are asked for this, so that nothing that runs is kept from being saved.
 void check_room(const scale_state& state, const std::string& path) {
-  for_each_field<scale_state>([&](const auto& one) {
-    const auto& value = state.*one.member;
+  for_each_field<scale_state>([&](const auto& field) {
+    const auto& value = state.*field.member;
     using value_type = std::decay_t<decltype(value)>;
     if constexpr (std::is_unsigned_v<value_type>) {
-      const value_type most = std::is_same_v<value_type, std::uint32_t> ? most_loaded_count : most_loaded_steps;
-      if (value > most) refuse(fmt::format("{}.{}", path, one.name), value, fmt::format("at most {}", most));
+      const value_type most = std::is_same_v<value_type, std::uint32_t> ? max_loaded_count : max_loaded_steps;
+      if (value > most) refuse(fmt::format("{}.{}", path, field.name), value, fmt::format("at most {}", most));
     }
   });
 }
@@ -59,13 +61,14 @@ void check_room(const scale_state& state, const std::string& path) {
 ledger_entry decode_entry(json from, const std::string& path, std::uint32_t version) {
   ledger_entry entry;
   if (!from.is_object()) refuse(path, from, "an object");
-  const auto name = from.find(name_key);
-  if (name == from.end()) state_codec::refuse_missing(in_snapshot(path), name_key);
+  const char* key = version < name_key_renamed_in ? former_name_key : name_key;
+  const auto name = from.find(key);
+  if (name == from.end()) state_codec::refuse_missing(in_snapshot(path), key);
   if (name->is_binary()) {
-    entry.first_bad_name = state_codec::bytes_of(*name, path, version);
+    entry.first_nonfinite_name = state_codec::bytes_of(*name, path, version);
   } else {
-    if (!name->is_string()) refuse(path + "." + name_key, *name, "a text");
-    entry.first_bad_name = std::move(name->get_ref<std::string&>());
+    if (!name->is_string()) refuse(path + "." + key, *name, "a text");
+    entry.first_nonfinite_name = std::move(name->get_ref<std::string&>());
   }
   from.erase(name);
   decode_fields(from, entry.record, in_snapshot(path), version);
@@ -103,7 +106,7 @@ json encode_head(const scaler_snapshot& snapshot) {
 
 json encode_entry(const ledger_entry& entry, name_encoding names) {
   json to = encode_fields(entry.record);
-  const std::string& name = entry.first_bad_name;
+  const std::string& name = entry.first_nonfinite_name;
   to[name_key] = names == name_encoding::bytes ? state_codec::encode_bytes(name) : json(name);
   return to;
 }

@@ -23,7 +23,7 @@ json encode_head(const scaler_snapshot& snapshot);
 json encode_entry(const ledger_entry& entry, name_encoding names);
 
 /// `read_json` or `read_cbor`.
-using document_reader = json (*)(std::string_view bytes, const std::string& what, const element_handler& handler);
+using document_reader = json (*)(std::string_view bytes, const std::string& subject, const element_handler& handler);
 
 /// Reads a document of any version up to the newest.
 /// \throws invalid_argument that names the field

@@ -24,7 +24,7 @@ std::string shortened(std::string_view text, std::size_t longest) {
 /// Builds a value from the parser's events, within limits.
 class json_builder {
  public:
-  json_builder(const std::string& what, const element_handler& handler) : what_(what), handler_(handler) {}
+  json_builder(const std::string& subject, const element_handler& handler) : what_(subject), handler_(handler) {}
 
   json take() { return std::move(root_); }
 
@@ -43,7 +43,7 @@ class json_builder {
 
   bool key(std::string& name) {
     container& object = open_.back();
-    if (object.value.size() >= most_keys) refuse(fmt::format("an object in it has more than {} keys", most_keys));
+    if (object.value.size() >= max_keys) refuse(fmt::format("an object in it has more than {} keys", max_keys));
     if (object.value.contains(name)) refuse(fmt::format("it has the key {} twice", shown(name)));
     object.key = std::move(name);
     return true;
@@ -82,7 +82,7 @@ class json_builder {
   }
 
   bool put(json value) {
-    if (++values_ > most_values) refuse(fmt::format("it holds more than {} values", most_values));
+    if (++values_ > max_values) refuse(fmt::format("it holds more than {} values", max_values));
     if (open_.empty()) {
       root_ = std::move(value);
       return true;
@@ -98,8 +98,8 @@ class json_builder {
   }
 
   void count_element() {
-    if (++open_.back().count > most_elements)
-      refuse(fmt::format("an array in it has more than {} elements", most_elements));
+    if (++open_.back().count > max_elements)
+      refuse(fmt::format("an array in it has more than {} elements", max_elements));
   }
 
   bool is_handled() const {
@@ -166,8 +166,8 @@ class cursor_iterator {
 /// Hands on the members of objects, which are the elements of an array or stand alone.
 class object_reader {
  public:
-  object_reader(const std::string& what, const text_cursor& cursor, const object_handler& handler)
-      : what_(what), cursor_(cursor), handler_(handler) {}
+  object_reader(const std::string& subject, const text_cursor& cursor, const object_handler& handler)
+      : what_(subject), cursor_(cursor), handler_(handler) {}
 
   // The parser's events, under its names for them.
   bool null() { return put(member_kind::null, ""); }
@@ -206,7 +206,7 @@ class object_reader {
 
   bool key(std::string& name) {
     if (depth_ != 1) return true;
-    if (++keys_ > most_keys) refuse(line_, fmt::format("an object in it has more than {} keys", most_keys));
+    if (++keys_ > max_keys) refuse(line_, fmt::format("an object in it has more than {} keys", max_keys));
     key_ = std::move(name);
     return true;
   }
@@ -251,22 +251,23 @@ class object_reader {
   bool is_array_ = false;
 };
 
-json read(std::string_view bytes, const std::string& what, const element_handler& handler, json::input_format_t form) {
-  json_builder builder(what, handler);
+json read(std::string_view bytes, const std::string& subject, const element_handler& handler,
+          json::input_format_t form) {
+  json_builder builder(subject, handler);
   json::sax_parse(bytes, &builder, form);
   return builder.take();
 }
 
 /// Looks at the heads of all items, one after the other, however they are nested. The decoder calls itself for tags and
 /// for strings of indefinite length, so a file could drive it until the stack is full; none of these is ever written.
-void check_cbor(std::string_view bytes, const std::string& what) {
+void check_cbor(std::string_view bytes, const std::string& subject) {
   constexpr unsigned byte_string = 2, text = 3, tag = 6;
   for (std::size_t at = 0; at < bytes.size();) {
     const auto head = static_cast<unsigned char>(bytes[at++]);
     const unsigned type = head >> 5, extra = head & 31u;
     if (extra > 27 || type == tag)
       throw invalid_argument(
-          fmt::format("{}: byte {} of its CBOR is {:#x}, which is never written", what, at - 1, head));
+          fmt::format("{}: byte {} of its CBOR is {:#x}, which is never written", subject, at - 1, head));
     const std::size_t argument_size = extra < 24 ? 0 : std::size_t{1} << (extra - 24);
     std::uint64_t argument = extra;
     if (extra >= 24) argument = 0;
@@ -274,25 +275,25 @@ void check_cbor(std::string_view bytes, const std::string& what) {
       argument = argument << 8 | static_cast<unsigned char>(bytes[at++]);
     if (type != text && type != byte_string) continue;
     if (argument > bytes.size() - at)
-      throw invalid_argument(fmt::format("{}: a string in its CBOR is cut short", what));
+      throw invalid_argument(fmt::format("{}: a string in its CBOR is cut short", subject));
     at += argument;
   }
 }
 
 }  // namespace
 
-json read_json(std::string_view text, const std::string& what, const element_handler& handler) {
-  return read(text, what, handler, json::input_format_t::json);
+json read_json(std::string_view text, const std::string& subject, const element_handler& handler) {
+  return read(text, subject, handler, json::input_format_t::json);
 }
 
-json read_cbor(std::string_view bytes, const std::string& what, const element_handler& handler) {
-  check_cbor(bytes, what);
-  return read(bytes, what, handler, json::input_format_t::cbor);
+json read_cbor(std::string_view bytes, const std::string& subject, const element_handler& handler) {
+  check_cbor(bytes, subject);
+  return read(bytes, subject, handler, json::input_format_t::cbor);
 }
 
-void read_objects(std::string_view text, const std::string& what, const object_handler& handler) {
+void read_objects(std::string_view text, const std::string& subject, const object_handler& handler) {
   text_cursor cursor{text.data(), text.data() + text.size()};
-  object_reader reader(what, cursor, handler);
+  object_reader reader(subject, cursor, handler);
   cursor.skip_space();
   const bool is_array = !cursor.is_at_end() && *cursor.at == '[';
   while (!cursor.is_at_end()) {
@@ -313,7 +314,7 @@ std::string to_cbor(const json& document) {
 std::size_t values_in(const json& document) {
   std::size_t count = 1;
   if (document.is_structured())
-    for (const json& one : document) count += values_in(one);
+    for (const json& value : document) count += values_in(value);
   return count;
 }
 

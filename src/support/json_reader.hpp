@@ -13,15 +13,15 @@ namespace syclamp {
 
 using json = nlohmann::ordered_json;
 
-inline constexpr std::size_t most_elements = std::size_t{1} << 20;  ///< of an array
-inline constexpr std::size_t most_keys = 256;                       ///< of an object
+inline constexpr std::size_t max_elements = std::size_t{1} << 20;  ///< of an array
+inline constexpr std::size_t max_keys = 256;                       ///< of an object
 inline constexpr std::size_t deepest_json = 16;
 
 /// Of everything that is held at once. A value of one byte of CBOR takes up to eighty bytes of memory, so a limit of
 /// bytes alone would not do; with this one, a document costs its texts and 160 MB (the worst that was found: arrays of
 /// one byte string each). The largest honest one is the head of a checkpoint: 27 values for a group of parameters, so
 /// 50 000 tensors that are a group each are 1.4 million.
-inline constexpr std::size_t most_values = std::size_t{1} << 21;
+inline constexpr std::size_t max_values = std::size_t{1} << 21;
 
 /// Takes each object of some arrays of the outermost object, with the array's key and what has been read so far of the
 /// outermost object; the arrays themselves are left empty. So long arrays need no memory.
@@ -31,10 +31,10 @@ struct element_handler {
 };
 
 /// \throws invalid_argument that begins with `what`, the thing that is read
-json read_json(std::string_view text, const std::string& what, const element_handler& handler = {});
+json read_json(std::string_view text, const std::string& subject, const element_handler& handler = {});
 
 /// The same from CBOR, of which only what JSON needs is understood, and byte strings.
-json read_cbor(std::string_view bytes, const std::string& what, const element_handler& handler = {});
+json read_cbor(std::string_view bytes, const std::string& subject, const element_handler& handler = {});
 
 /// What the value of a member is.
 enum class member_kind {
@@ -53,11 +53,11 @@ struct object_handler {
 
 /// Reads JSON lines, or an array of objects. An object may go over several lines, and is never held as a whole.
 /// \throws invalid_argument that begins with `what`, the thing that is read, and the line
-void read_objects(std::string_view text, const std::string& what, const object_handler& handler);
+void read_objects(std::string_view text, const std::string& subject, const object_handler& handler);
 
 std::string to_cbor(const json& document);
 
-/// How many values a document has, itself among them: what `most_values` is the limit of.
+/// How many values a document has, itself among them: what `max_values` is the limit of.
 std::size_t values_in(const json& document);
 
 /// A value for messages: short, on one line.

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_links = 40;  // as many as the kernel follows
+constexpr int max_links = 40;  // as many as the kernel follows
 
 bool is_in_proc(const descriptor& file) {
   constexpr long proc = 0x9fa0;  // PROC_SUPER_MAGIC
@@ -99,7 +99,7 @@ class path_walk {
   }
 
   bool replace_link(const descriptor& link, const struct stat& status) {
-    if (++links_ > most_links) {
+    if (++links_ > max_links) {
       errno = ELOOP;
       return false;
     }

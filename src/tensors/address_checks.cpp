@@ -21,7 +21,8 @@ sycl::device root_of(sycl::device device) {
 
 bool has_other_roots(const sycl::context& context, const sycl::device& root) {
   const auto devices = context.get_devices();
-  return std::any_of(devices.begin(), devices.end(), [&](const sycl::device& one) { return root_of(one) != root; });
+  return std::any_of(devices.begin(), devices.end(),
+                     [&](const sycl::device& device) { return root_of(device) != root; });
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ void address_checks::ask(std::size_t index, const std::string& name, std::uint64
 
 void refuse_alignment(std::size_t index, const std::string& name, const void* address, element_type type) {
   throw invalid_argument(fmt::format("{}: its address {} is not aligned to its elements ({}, {} bytes each)",
-                                     described(index, name), address, name_of(type), size_of(type)));
+                                     described(index, name), address, to_string(type), bytes_per_element(type)));
 }
 
 }  // namespace syclamp

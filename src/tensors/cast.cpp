@@ -21,26 +21,26 @@ sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_optio
   check_pair("cast", in, out);
   if (options.divide)
     for (std::size_t i = 0; i < in.size(); ++i)
-      if (size_of(in[i].type()) != 1)
+      if (bytes_per_element(in[i].type()) != 1)
         throw invalid_argument(
             fmt::format("cast: {} is {}, but only FP8 is divided by its scale; gradients are unscaled by "
                         "unscale",
-                        described(in, i), name_of(in[i].type())));
+                        described(in, i), to_string(in[i].type())));
   const auto kind = options.scales == nullptr ? factor_kind::one
                     : options.divide          ? factor_kind::divide
                                               : factor_kind::multiply;
-  sycl::queue& queue = in.on().queue();
+  sycl::queue& queue = in.get_engine().queue();
   sycl::event cleared;
   if (options.saturated != nullptr) cleared = queue.memset(options.saturated, 0, sizeof *options.saturated);
-  if (options.how == rounding::to_nearest && !options.saturate && options.saturated == nullptr)
+  if (options.rounding_mode == rounding::to_nearest && !options.saturate && options.saturated == nullptr)
     return convert(in, out, {.values = options.scales, .kind = kind, .per = factor_per::tensor});
   const auto &from = in.prepared(), &to = out.prepared();
-  launch::kernel_library& library = in.on().kernels();
+  launch::kernel_library& library = in.get_engine().kernels();
   const auto groups = library.groups_for(launch::cast_list, from.chunks);
   if (groups == 0) return cleared;
   return library.submit(queue, launch::cast_list, groups, from.addresses, from.kinds, to.addresses, to.kinds,
                         from.starts, from.tensors, options.scales, kind, options.saturate,
-                        options.how == rounding::stochastic, options.seed, options.step, options.saturated);
+                        options.rounding_mode == rounding::stochastic, options.seed, options.step, options.saturated);
 }
 
 }  // namespace syclamp

@@ -23,15 +23,15 @@ struct condition {
 };
 
 /// The lists have been checked.
-inline sycl::event convert(const tensor_list& in, const tensor_list& out, const factor& by, bool accumulate = false,
-                           const condition& only = {}) {
+inline sycl::event convert(const tensor_list& in, const tensor_list& out, const factor& multiplier,
+                           bool accumulate = false, const condition& only = {}) {
   const auto &from = in.prepared(), &to = out.prepared();
-  launch::kernel_library& library = in.on().kernels();
+  launch::kernel_library& library = in.get_engine().kernels();
   const auto groups = library.groups_for(launch::convert_list, from.chunks);
   if (groups == 0) return {};
-  return library.submit(in.on().queue(), launch::convert_list, groups, from.addresses, from.kinds, to.addresses,
-                        to.kinds, from.starts, from.tensors, by.values, by.kind, by.per, by.stride, accumulate,
-                        only.word, only.wanted);
+  return library.submit(in.get_engine().queue(), launch::convert_list, groups, from.addresses, from.kinds, to.addresses,
+                        to.kinds, from.starts, from.tensors, multiplier.values, multiplier.kind, multiplier.per,
+                        multiplier.stride, accumulate, only.word, only.wanted);
 }
 
 /// Sets every element to zero, unless the word of its group, in device memory, is `spared`. The words lie `stride`
@@ -39,11 +39,11 @@ inline sycl::event convert(const tensor_list& in, const tensor_list& out, const 
 inline sycl::event clear_unless(const tensor_list& list, const std::uint32_t* words, std::uint32_t stride,
                                 std::uint32_t spared) {
   const auto& table = list.prepared();
-  launch::kernel_library& library = list.on().kernels();
+  launch::kernel_library& library = list.get_engine().kernels();
   const auto groups = library.groups_for(launch::clear_list, table.chunks);
   if (groups == 0) return {};
-  return library.submit(list.on().queue(), launch::clear_list, groups, table.addresses, table.starts, table.kinds,
-                        table.tensors, words, stride, spared);
+  return library.submit(list.get_engine().queue(), launch::clear_list, groups, table.addresses, table.starts,
+                        table.kinds, table.tensors, words, stride, spared);
 }
 
 }  // namespace syclamp

@@ -9,19 +9,19 @@ namespace syclamp {
 namespace {
 
 /// Exact, whatever the type.
-double largest(const inspection& seen) { return std::bit_cast<double>(seen.worst_bits); }
+double largest(const inspection& result) { return std::bit_cast<double>(result.amax_bits); }
 
 }  // namespace
 
-double norm(const inspection& seen, norm_kind kind) {
-  if (kind == norm_kind::l_infinity) return largest(seen);
-  if (kind == norm_kind::l1) return std::ldexp(static_cast<double>(seen.sum_of_magnitudes), seen.magnitudes_exponent);
-  return std::sqrt(std::ldexp(static_cast<double>(seen.sum_of_squares), seen.squares_exponent));
+double inspection::norm(norm_kind kind) const {
+  if (kind == norm_kind::l_infinity) return largest(*this);
+  if (kind == norm_kind::l1) return std::ldexp(static_cast<double>(abs_sum), abs_sum_exponent);
+  return std::sqrt(std::ldexp(static_cast<double>(sum_of_squares), squares_exponent));
 }
 
-double headroom(const inspection& seen, double limit) {
-  if (!std::isfinite(largest(seen))) return std::numeric_limits<double>::quiet_NaN();
-  return std::log2(limit / largest(seen));
+double inspection::headroom(double amax_limit) const {
+  if (!std::isfinite(largest(*this))) return std::numeric_limits<double>::quiet_NaN();
+  return std::log2(amax_limit / largest(*this));
 }
 
 }  // namespace syclamp

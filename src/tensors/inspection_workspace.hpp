@@ -15,7 +15,7 @@ namespace syclamp {
 class inspection_workspace {
  public:
   /// \param min_groups  there are results for at least this many groups, with tensors in them or not
-  inspection_workspace(tensor_list tensors, detail level, std::uint32_t min_groups = 0);
+  inspection_workspace(tensor_list tensors, inspection_level level, std::uint32_t min_groups = 0);
 
   /// Compiles the kernels of `inspect`.
   void prepare_kernels() const;
@@ -47,7 +47,7 @@ class inspection_workspace {
  private:
   /// What is kept for results per tensor and per group.
   struct details {
-    details(const tensor_list& tensors, detail level, std::uint32_t min_groups);
+    details(const tensor_list& tensors, inspection_level level, std::uint32_t min_groups);
 
     std::uint32_t groups;
     device_array<inspection> tensor_results, group_results;

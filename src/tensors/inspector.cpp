@@ -14,7 +14,7 @@ namespace syclamp {
 struct inspector::impl {
   template <typename T>
   std::vector<T> read(const T* results, std::size_t count) const {
-    const engine& engine = workspace.tensors().on();
+    const engine& engine = workspace.tensors().get_engine();
     std::vector<T> values(count);
     if (count != 0) engine.queue().memcpy(values.data(), results, count * sizeof(T));
     engine.wait();
@@ -30,12 +30,12 @@ struct inspector::impl {
   inspection_workspace workspace;
 };
 
-inspector::inspector(tensor_list list, detail level)
+inspector::inspector(tensor_list list, inspection_level level)
     : impl_(make_state<impl>(inspection_workspace(std::move(list), level))) {
   impl_->workspace.prepare_kernels();
 }
 
-sycl::event inspector::operator()(const float* scale) const { return impl_->workspace.inspect(scale); }
+sycl::event inspector::run(const float* scale) const { return impl_->workspace.inspect(scale); }
 
 unscaled_gradients inspector::unscale(const tensor_list& out, const float* scale) const {
   const inspection_workspace& workspace = impl_->workspace;
@@ -74,7 +74,7 @@ exponent_histogram inspector::histogram() const {
 
 inspection inspect(const engine& engine, array_view array) {
   const inspector array_inspector(tensor_list(engine, array));
-  array_inspector();
+  array_inspector.run();
   return array_inspector.result();
 }
 

@@ -25,24 +25,24 @@ bool check_overlaps(const char* operation, const tensor_list& in, const tensor_l
   const auto &from = in.prepared(), &to = out.prepared();
   const auto &inputs = from.extents(), &outputs = to.extents();
   const memory_extent *input = nullptr, *output = nullptr;  // of those so far, the ones that reach farthest
-  const auto reaches = [](const memory_extent* one, const memory_extent& beyond) {
-    return one != nullptr && beyond.begin < one->end;
+  const auto reaches = [](const memory_extent* extent, const memory_extent& beyond) {
+    return extent != nullptr && beyond.begin < extent->end;
   };
   bool shares = false;
   for (std::size_t i = 0, o = 0; i != inputs.size() || o != outputs.size();) {
     const bool is_output = i == inputs.size() || (o != outputs.size() && outputs[o].begin <= inputs[i].begin);
-    const memory_extent& one = is_output ? outputs[o++] : inputs[i++];
-    if ((is_output ? from : to).host_addresses[one.index] == 0) continue;  // absent there: left out by the operation
-    const bool is_in_place =
-        from.host_addresses[one.index] == to.host_addresses[one.index] && in[one.index].type() == out[one.index].type();
+    const memory_extent& extent = is_output ? outputs[o++] : inputs[i++];
+    if ((is_output ? from : to).host_addresses[extent.index] == 0) continue;  // absent there: left out by the operation
+    const bool is_in_place = from.host_addresses[extent.index] == to.host_addresses[extent.index] &&
+                             in[extent.index].type() == out[extent.index].type();
     shares = shares || is_in_place;
     if (is_in_place && !is_output) continue;
-    if (reaches(output, one))
-      refuse_overlap(operation, in, out, is_output ? one.index : output->index, is_output ? output->index : one.index,
-                     is_output);
-    if (is_output && reaches(input, one)) refuse_overlap(operation, in, out, one.index, input->index, false);
+    if (reaches(output, extent))
+      refuse_overlap(operation, in, out, is_output ? extent.index : output->index,
+                     is_output ? output->index : extent.index, is_output);
+    if (is_output && reaches(input, extent)) refuse_overlap(operation, in, out, extent.index, input->index, false);
     const memory_extent*& farthest = is_output ? output : input;
-    if (farthest == nullptr || one.end > farthest->end) farthest = &one;
+    if (farthest == nullptr || extent.end > farthest->end) farthest = &extent;
   }
   return shares;
 }
@@ -56,7 +56,7 @@ std::string described(std::size_t index, const std::string& name) {
 std::string described(const tensor_list& list, std::size_t index) { return described(index, list.name(index)); }
 
 void check_sizes(const char* operation, const tensor_list& in, const tensor_list& out) {
-  if (in.on().queue() != out.on().queue())
+  if (in.get_engine().queue() != out.get_engine().queue())
     throw invalid_argument(
         fmt::format("{}: the lists belong to different queues; make both with the same engine", operation));
   if (in.size() != out.size())
@@ -90,8 +90,8 @@ bool check_pair(const char* operation, const tensor_list& in, const tensor_list&
   return known->shares;
 }
 
-std::optional<std::pair<std::size_t, std::size_t>> shared_memory_of(const tensor_list& one, const tensor_list& other) {
-  const auto &first = one.prepared().extents(), &second = other.prepared().extents();
+std::optional<std::pair<std::size_t, std::size_t>> shared_memory_of(const tensor_list& list, const tensor_list& other) {
+  const auto &first = list.prepared().extents(), &second = other.prepared().extents();
   const memory_extent *of_first = nullptr, *of_second = nullptr;  // of those so far, the ones that reach farthest
   for (std::size_t i = 0, o = 0; i != first.size() || o != second.size();) {
     const bool is_first = o == second.size() || (i != first.size() && first[i].begin <= second[o].begin);
@@ -106,8 +106,8 @@ std::optional<std::pair<std::size_t, std::size_t>> shared_memory_of(const tensor
   return {};
 }
 
-void check_queue(const char* operation, const tensor_list& list, const engine& on) {
-  if (list.on().queue() != on.queue())
+void check_queue(const char* operation, const tensor_list& list, const engine& engine) {
+  if (list.get_engine().queue() != engine.queue())
     throw invalid_argument(
         fmt::format("{}: the list of tensors belongs to another queue than the scaler, so nothing would order their "
                     "kernels; make both with the same engine, or with engines on the same queue",
@@ -119,7 +119,7 @@ void check_float32(const char* operation, const tensor_list& list, const char* r
   for (std::size_t i = 0; i < list.size(); ++i)
     if (list[i].type() != element_type::float32)
       throw invalid_argument(fmt::format("{}: {} is {}, but must be float32; {}", operation, described(list, i),
-                                         name_of(list[i].type()), remedy));
+                                         to_string(list[i].type()), remedy));
 }
 
 void check_unscaling(const tensor_list& in, const tensor_list& out) {

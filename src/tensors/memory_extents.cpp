@@ -19,15 +19,15 @@ void sort_by_digits(std::vector<memory_extent>& extents) {
   std::vector<memory_extent> other(extents.size());
   for (unsigned shift = 0; shift < 64 && range >> shift != 0; shift += digit_bits) {
     std::array<std::uint32_t, digits> places{};
-    const auto digit = [&](const memory_extent& one) { return (one.begin - lowest) >> shift & (digits - 1); };
-    for (const memory_extent& one : extents) ++places[digit(one)];
+    const auto digit = [&](const memory_extent& extent) { return (extent.begin - lowest) >> shift & (digits - 1); };
+    for (const memory_extent& extent : extents) ++places[digit(extent)];
     std::uint32_t sum = 0;
     for (std::uint32_t& place : places) {
       const std::uint32_t count = place;
       place = sum;
       sum += count;
     }
-    for (const memory_extent& one : extents) other[places[digit(one)]++] = one;
+    for (const memory_extent& extent : extents) other[places[digit(extent)]++] = extent;
     extents.swap(other);
   }
 }
@@ -55,16 +55,16 @@ void sorted_extents(std::span<const std::uint64_t> addresses, std::span<const st
 
 overlap overlap_within(std::span<const memory_extent> extents) {
   const memory_extent* farthest = nullptr;  // of those so far
-  for (const memory_extent& one : extents) {
-    if (farthest != nullptr && one.begin < farthest->end) return {farthest, &one};
-    if (farthest == nullptr || one.end > farthest->end) farthest = &one;
+  for (const memory_extent& extent : extents) {
+    if (farthest != nullptr && extent.begin < farthest->end) return {farthest, &extent};
+    if (farthest == nullptr || extent.end > farthest->end) farthest = &extent;
   }
   return {};
 }
 
-overlap overlap_between(std::span<const memory_extent> one, std::span<const memory_extent> other) {
+overlap overlap_between(std::span<const memory_extent> first, std::span<const memory_extent> other) {
   std::size_t next = 0;
-  for (const memory_extent& each : one) {
+  for (const memory_extent& each : first) {
     while (next != other.size() && other[next].end <= each.begin) ++next;
     if (next != other.size() && other[next].begin < each.end) return {&each, &other[next]};
   }

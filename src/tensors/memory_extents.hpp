@@ -32,6 +32,6 @@ struct overlap {
 overlap overlap_within(std::span<const memory_extent> extents);
 
 /// The first of `one` that overlaps one of `other`. Both are sorted; `other` has no overlaps within.
-overlap overlap_between(std::span<const memory_extent> one, std::span<const memory_extent> other);
+overlap overlap_between(std::span<const memory_extent> first, std::span<const memory_extent> other);
 
 }  // namespace syclamp

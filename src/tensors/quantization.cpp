@@ -19,12 +19,12 @@ std::vector<float> limits_of(const tensor_list& list) {
   std::vector<float> limits;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const element_type type = list[i].type();
-    if (size_of(type) != 1 && type != element_type::float16)
+    if (bytes_per_element(type) != 1 && type != element_type::float16)
       throw invalid_argument(
           fmt::format("delayed_scaling: {} is {}, which needs no scale; give it the FP8 tensors, or a "
                       "limit for integers",
-                      described(list, i), name_of(type)));
-    limits.push_back(largest_of(type));
+                      described(list, i), to_string(type)));
+    limits.push_back(max_finite(type));
   }
   return limits;
 }
@@ -36,72 +36,73 @@ void check_scaling(const char* operation, const tensor_list& list, const delayed
                     list.size(), scaling.size()));
 }
 
-void check(const delayed_scaling::settings& how) {
-  if (how.history == 0) throw invalid_argument("delayed_scaling: history is 0; it must remember at least one step");
-  if (how.margin < -126 || how.margin > 126)
-    throw invalid_argument(fmt::format("delayed_scaling: margin is {}; it must be between -126 and 126", how.margin));
+void check(const delayed_scaling::settings& options) {
+  if (options.history == 0) throw invalid_argument("delayed_scaling: history is 0; it must remember at least one step");
+  if (options.margin < -126 || options.margin > 126)
+    throw invalid_argument(
+        fmt::format("delayed_scaling: margin is {}; it must be between -126 and 126", options.margin));
 }
 
 }  // namespace
 
 struct delayed_scaling::impl {
-  impl(engine on_engine, std::vector<float> of_tensors, const settings& chosen)
-      : on(std::move(on_engine)),
-        how(chosen),
+  impl(syclamp::engine owner, std::vector<float> of_tensors, const settings& chosen)
+      : engine(std::move(owner)),
+        options(chosen),
         limits(std::move(of_tensors)),
-        device_limits(allocate_on_device<float>(on.queue(), limits.size())),
-        history(allocate_on_device<float>(on.queue(), limits.size() * how.history)),
-        scales(allocate_on_device<float>(on.queue(), limits.size())),
-        rows(allocate_on_device<std::uint32_t>(on.queue(), limits.size())) {
+        device_limits(allocate_on_device<float>(engine.queue(), limits.size())),
+        history(allocate_on_device<float>(engine.queue(), limits.size() * options.history)),
+        scales(allocate_on_device<float>(engine.queue(), limits.size())),
+        rows(allocate_on_device<std::uint32_t>(engine.queue(), limits.size())) {
     const std::size_t tensors = limits.size();
     if (tensors != 0) {
       const std::vector<float> ones(tensors, 1.0f);
       std::vector<float> bounds;
-      for (const float limit : limits) bounds.push_back(std::ldexp(limit, -how.margin));
-      sycl::queue& queue = on.queue();
+      for (const float limit : limits) bounds.push_back(std::ldexp(limit, -options.margin));
+      sycl::queue& queue = engine.queue();
       queue.memcpy(device_limits.get(), bounds.data(), tensors * sizeof(float));
-      queue.memset(history.get(), 0, tensors * how.history * sizeof(float));
+      queue.memset(history.get(), 0, tensors * options.history * sizeof(float));
       queue.memcpy(scales.get(), ones.data(), tensors * sizeof(float));
       queue.memset(rows.get(), 0, tensors * sizeof(std::uint32_t));
       queue.wait();
     }
-    on.kernels().prepare(launch::update_scales);
+    engine.kernels().prepare(launch::update_scales);
   }
 
-  engine on;
-  settings how;
+  syclamp::engine engine;
+  settings options;
   std::vector<float> limits;
   device_array<float> device_limits, history, scales;
   device_array<std::uint32_t> rows;
 };
 
-delayed_scaling::delayed_scaling(const tensor_list& quantized, const settings& how) {
-  check(how);
-  impl_ = make_state<impl>(quantized.on(), limits_of(quantized), how);
+delayed_scaling::delayed_scaling(const tensor_list& quantized, const settings& options) {
+  check(options);
+  impl_ = make_state<impl>(quantized.get_engine(), limits_of(quantized), options);
 }
 
-delayed_scaling::delayed_scaling(const tensor_list& tensors, float limit, const settings& how) {
-  check(how);
+delayed_scaling::delayed_scaling(const tensor_list& tensors, float limit, const settings& options) {
+  check(options);
   if (!(limit > 0) || !std::isfinite(limit))
     throw invalid_argument(fmt::format("delayed_scaling: the limit is {}; it must be positive and finite", limit));
-  impl_ = make_state<impl>(tensors.on(), std::vector<float>(tensors.size(), limit), how);
+  impl_ = make_state<impl>(tensors.get_engine(), std::vector<float>(tensors.size(), limit), options);
 }
 
-sycl::event delayed_scaling::update(const inspector& look) const {
+sycl::event delayed_scaling::update(const inspector& inspector) const {
   const auto count = static_cast<std::uint32_t>(impl_->limits.size());
-  if (look.device_tensors() == nullptr)
+  if (inspector.device_tensors() == nullptr)
     throw invalid_argument(
-        "delayed_scaling: the inspector tells nothing about each tensor; make it with detail::tensors");
-  if (look.list().size() != count)
+        "delayed_scaling: the inspector tells nothing about each tensor; make it with inspection_level::tensors");
+  if (inspector.list().size() != count)
     throw invalid_argument(fmt::format("delayed_scaling: there are scales for {} tensors, but {} were inspected", count,
-                                       look.list().size()));
-  if (look.list().on().queue() != impl_->on.queue())
+                                       inspector.list().size()));
+  if (inspector.list().get_engine().queue() != impl_->engine.queue())
     throw invalid_argument("delayed_scaling: the inspector belongs to another queue; make both with the same engine");
   if (count == 0) return {};
-  const engine& on = impl_->on;
-  return on.kernels().submit_items(on.queue(), launch::update_scales, count, look.device_tensors(), count,
-                                   impl_->device_limits.get(), impl_->how.latest_only, impl_->how.history,
-                                   impl_->history.get(), impl_->rows.get(), impl_->scales.get());
+  const engine& engine = impl_->engine;
+  return engine.kernels().submit_items(engine.queue(), launch::update_scales, count, inspector.device_tensors(), count,
+                                       impl_->device_limits.get(), impl_->options.latest_only, impl_->options.history,
+                                       impl_->history.get(), impl_->rows.get(), impl_->scales.get());
 }
 
 cast_options delayed_scaling::quantize() const { return {.saturate = true, .scales = device_scales()}; }
@@ -111,8 +112,8 @@ const float* delayed_scaling::device_scales() const { return impl_->scales.get()
 
 std::vector<float> delayed_scaling::scales() const {
   std::vector<float> values(impl_->limits.size());
-  if (!values.empty()) impl_->on.queue().memcpy(values.data(), device_scales(), values.size() * sizeof(float));
-  impl_->on.wait();
+  if (!values.empty()) impl_->engine.queue().memcpy(values.data(), device_scales(), values.size() * sizeof(float));
+  impl_->engine.wait();
   return values;
 }
 
@@ -130,11 +131,12 @@ sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const d
   check_pair("fake_quantize", in, out);
   check_scaling("fake_quantize", in, scaling);
   const auto &from = in.prepared(), &to = out.prepared();
-  launch::kernel_library& library = in.on().kernels();
+  launch::kernel_library& library = in.get_engine().kernels();
   const auto groups = library.groups_for(launch::fake_quantize, from.chunks);
   if (groups == 0) return {};
-  return library.submit(in.on().queue(), launch::fake_quantize, groups, from.addresses, from.kinds, to.addresses,
-                        to.kinds, from.starts, from.tensors, scaling.device_scales(), scaling.device_limits());
+  return library.submit(in.get_engine().queue(), launch::fake_quantize, groups, from.addresses, from.kinds,
+                        to.addresses, to.kinds, from.starts, from.tensors, scaling.device_scales(),
+                        scaling.device_limits());
 }
 
 sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gradient_out,
@@ -143,10 +145,10 @@ sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gra
   check_pair("fake_quantize_gradient", gradient_out, gradient_in);
   check_pair("fake_quantize_gradient", in, gradient_in);
   const auto &from = in.prepared(), &gradient = gradient_out.prepared(), &to = gradient_in.prepared();
-  launch::kernel_library& library = in.on().kernels();
+  launch::kernel_library& library = in.get_engine().kernels();
   const auto groups = library.groups_for(launch::straight_through, from.chunks);
   if (groups == 0) return {};
-  return library.submit(in.on().queue(), launch::straight_through, groups, from.addresses, from.kinds,
+  return library.submit(in.get_engine().queue(), launch::straight_through, groups, from.addresses, from.kinds,
                         gradient.addresses, gradient.kinds, to.addresses, to.kinds, from.starts, from.tensors,
                         scaling.device_scales(), scaling.device_limits());
 }

@@ -29,11 +29,11 @@ std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uin
 }  // namespace
 
 struct tensor_list::impl {
-  impl(engine on_engine, std::vector<tensor> given)
-      : on(std::move(on_engine)),
+  impl(syclamp::engine owner, std::vector<tensor> given)
+      : engine(std::move(owner)),
         tensors(std::move(given)),
-        checks(on.queue(), tensors.size()),
-        upload(on.queue(), tensors.size()) {
+        checks(engine.queue(), tensors.size()),
+        upload(engine.queue(), tensors.size()) {
     if (tensors.size() >= std::numeric_limits<std::uint32_t>::max())
       throw invalid_argument(fmt::format("{} tensors are more than a list can hold (2^32 - 2)", tensors.size()));
     const std::size_t count = tensors.size();
@@ -41,35 +41,35 @@ struct tensor_list::impl {
     std::vector<std::uint32_t> kinds;
     std::uint64_t place = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const tensor& one = tensors[i];
-      addresses.push_back(address_of(one.elements.data()));
-      bytes.push_back(one.elements.count() * size_of(one.elements.type()));
-      misaligned_bits.push_back(static_cast<std::uint8_t>(size_of(one.elements.type()) - 1));
+      const tensor& tensor = tensors[i];
+      addresses.push_back(address_of(tensor.elements.data()));
+      bytes.push_back(tensor.elements.count() * bytes_per_element(tensor.elements.type()));
+      misaligned_bits.push_back(static_cast<std::uint8_t>(bytes_per_element(tensor.elements.type()) - 1));
       check(i, addresses.back());
-      if (one.group >= tensor_kind::most_groups)
-        throw invalid_argument(fmt::format("{}: its group {} is not below {}", described(i, one.name), one.group,
-                                           tensor_kind::most_groups));
-      if (one.elements.count() > kernels::most_elements - place)
+      if (tensor.group >= tensor_kind::max_groups)
+        throw invalid_argument(fmt::format("{}: its group {} is not below {}", described(i, tensor.name), tensor.group,
+                                           tensor_kind::max_groups));
+      if (tensor.elements.count() > kernels::max_elements - place)
         throw invalid_argument(fmt::format("{}: with its {} elements the list has more than it can hold ({})",
-                                           described(i, one.name), one.elements.count(), kernels::most_elements));
-      const auto padding = static_cast<std::uint32_t>(-one.elements.count() % tensor_alignment);
+                                           described(i, tensor.name), tensor.elements.count(), kernels::max_elements));
+      const auto padding = static_cast<std::uint32_t>(-tensor.elements.count() % tensor_alignment);
       starts.push_back(place);
-      kinds.push_back(tensor_kind::encode(one.elements.type(), padding, one.group));
-      place += one.elements.count() + padding;
-      elements += one.elements.count();
-      groups = std::max(groups, one.group + 1);
-      types |= type_bit(one.elements.type());
+      kinds.push_back(tensor_kind::encode(tensor.elements.type(), padding, tensor.group));
+      place += tensor.elements.count() + padding;
+      elements += tensor.elements.count();
+      groups = std::max(groups, tensor.group + 1);
+      types |= type_bit(tensor.elements.type());
     }
     starts.push_back(place);
 
-    sycl::queue& queue = on.queue();
+    sycl::queue& queue = engine.queue();
     device_addresses = allocate_on_device<std::uint64_t>(queue, count);
     device_starts = allocate_on_device<std::uint64_t>(queue, count + 1);
     device_kinds = allocate_on_device<std::uint32_t>(queue, count);
     queue.memcpy(device_starts.get(), starts.data(), starts.size() * sizeof(std::uint64_t));
     if (count != 0) queue.memcpy(device_kinds.get(), kinds.data(), count * sizeof(std::uint32_t));
     send_addresses();
-    on.wait();
+    engine.wait();
     static std::atomic<std::uint64_t> next_id = 0;
     view.addresses = device_addresses.get();
     view.starts = device_starts.get();
@@ -94,16 +94,16 @@ struct tensor_list::impl {
   }
 
   void send_addresses() {
-    need_no_settings_recorded(on.queue());
+    need_no_settings_recorded(engine.queue());
     changed = false;
     ++view.version;
     if (tensors.empty()) return;
-    upload.send(on.queue(), device_addresses.get(), [&](std::uint64_t* sent) {
+    upload.send(engine.queue(), device_addresses.get(), [&](std::uint64_t* sent) {
       for (std::size_t i = 0; i < addresses.size(); ++i) sent[i] = bytes[i] == 0 ? 0 : addresses[i];
     });
   }
 
-  engine on;
+  syclamp::engine engine;
   std::vector<tensor> tensors;  ///< with the addresses that they had at first
   address_checks checks;
   std::vector<std::uint64_t> addresses, bytes;  ///< one per tensor, as they are now
@@ -118,16 +118,17 @@ struct tensor_list::impl {
   table view{};
 };
 
-tensor_list::tensor_list(engine on, std::vector<tensor> tensors)
-    : impl_(make_state<impl>(std::move(on), std::move(tensors))) {}
+tensor_list::tensor_list(engine engine, std::vector<tensor> tensors)
+    : impl_(make_state<impl>(std::move(engine), std::move(tensors))) {}
 
-tensor_list::tensor_list(engine on, array_view only) : tensor_list(std::move(on), std::vector<tensor>{{only}}) {}
+tensor_list::tensor_list(engine engine, array_view only)
+    : tensor_list(std::move(engine), std::vector<tensor>{{only}}) {}
 
 std::size_t tensor_list::size() const { return impl_->tensors.size(); }
 std::uint64_t tensor_list::elements() const { return impl_->elements; }
 std::uint32_t tensor_list::groups() const { return impl_->groups; }
 bool tensor_list::is_all(element_type type) const { return (impl_->types & ~type_bit(type)) == 0; }
-const engine& tensor_list::on() const { return impl_->on; }
+const engine& tensor_list::get_engine() const { return impl_->engine; }
 long tensor_list::use_count() const { return impl_.use_count(); }
 
 const std::string& tensor_list::name(std::uint64_t index) const {

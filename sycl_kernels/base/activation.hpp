@@ -16,10 +16,10 @@ struct gelu_argument {
   static constexpr float outer = 1.59576912f, inner = 0.044715f;
   floats x;
 
-  [[gnu::always_inline]] explicit gelu_argument(floats of)
-      : x(of > 16.0f    ? floats(16.0f)
-          : of < -16.0f ? floats(-16.0f)
-                        : of) {}
+  [[gnu::always_inline]] explicit gelu_argument(floats x)
+      : x(x > 16.0f    ? floats(16.0f)
+          : x < -16.0f ? floats(-16.0f)
+                       : x) {}
   [[gnu::always_inline]] floats value() const { return outer * __builtin_elementwise_fma(inner * x, x * x, x); }
   [[gnu::always_inline]] floats derivative() const {
     return outer * __builtin_elementwise_fma(3.0f * inner * x, x, floats(1.0f));

@@ -196,7 +196,8 @@ template <const auto& Types, std::size_t Index = 0, typename Action>
 [[gnu::always_inline]] inline void with_format_among(element_type type, Action action) {
   if constexpr (Index < std::size(Types)) {
     using number = format<Types[Index]>;
-    static_assert(sizeof(typename number::bits) == size_of(Types[Index]), "size_of() is wrong for a type");
+    static_assert(sizeof(typename number::bits) == bytes_per_element(Types[Index]),
+                  "bytes_per_element() is wrong for a type");
     if (type == Types[Index]) {
       action(number{});
     } else {

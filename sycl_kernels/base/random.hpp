@@ -19,18 +19,18 @@ using random_words = pack<std::uint32_t, Lanes>;
 
 /// The upper and the lower halves of the products of words with a constant.
 template <unsigned Lanes>
-inline random_pair<random_words<Lanes>> multiply_wide(random_words<Lanes> x, std::uint32_t by) {
+inline random_pair<random_words<Lanes>> multiply_wide(random_words<Lanes> x, std::uint32_t bits) {
   if constexpr (Lanes < 8) {  // on a GPU each lane is a register
     using wide = pack<std::uint64_t, Lanes>;
-    const wide product = __builtin_convertvector(x, wide) * std::uint64_t{by};
+    const wide product = __builtin_convertvector(x, wide) * std::uint64_t{bits};
     return {__builtin_convertvector(product >> 32, random_words<Lanes>),
             __builtin_convertvector(product, random_words<Lanes>)};
   } else {  // a CPU multiplies every other word, and needs no words moved between lanes if the rest is done in place
     using wide = pack<std::uint64_t, Lanes / 2>;
     constexpr std::uint64_t lower = 0xffffffffu;
     const wide both = __builtin_bit_cast(wide, x);
-    const wide even = (both & lower) * std::uint64_t{by}, odd = (both >> 32) * std::uint64_t{by};
-    return {__builtin_bit_cast(random_words<Lanes>, (even >> 32) | (odd & ~lower)), x * by};
+    const wide even = (both & lower) * std::uint64_t{bits}, odd = (both >> 32) * std::uint64_t{bits};
+    return {__builtin_bit_cast(random_words<Lanes>, (even >> 32) | (odd & ~lower)), x * bits};
   }
 }
 

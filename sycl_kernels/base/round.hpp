@@ -22,8 +22,8 @@ struct to_nearest {
   /// What is added to a significand of which the last `dropped` bits are cut off afterwards.
   template <typename Words>
   Words operator()(Words significand, Words dropped) const {
-    const Words one = 1;
-    return (one << (dropped - one)) - one + (significand >> dropped & one);
+    const Words unit = 1;
+    return (unit << (dropped - unit)) - unit + (significand >> dropped & unit);
   }
 };
 
@@ -33,8 +33,8 @@ struct at_random {
   Words bits;  ///< uniformly distributed
 
   Words operator()(Words, Words dropped) const {
-    const Words one = 1;
-    return bits & ((one << dropped) - one);
+    const Words unit = 1;
+    return bits & ((unit << dropped) - unit);
   }
 };
 
@@ -44,7 +44,7 @@ template <fields To, typename Words, typename Addend>
 inline Words rounded(Words magnitude, Addend addend) {
   // The exponent, as FP32 writes it, of the smallest normal number of `To`.
   constexpr unsigned lowest = 1 + binary32.bias() - To.bias();
-  const Words one = 1, field = magnitude >> 23, exponent = __builtin_elementwise_max(field, one);
+  const Words unit = 1, field = magnitude >> 23, exponent = __builtin_elementwise_max(field, unit);
   Words significand = (magnitude & 0x7fffffu) | (field == 0 ? Words(0) : Words(0x800000u));
   // Below `lowest` numbers have the spacing of the smallest normal one, so more bits are cut off: at most so many that
   // the sum still fits into a word. Saturating subtractions of packs are avoided (see pack.hpp).

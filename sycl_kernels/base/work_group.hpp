@@ -25,11 +25,11 @@ struct work_item {
   std::uint32_t id;             ///< in its work-group
   std::uint32_t group, groups;  ///< number of its work-group, and how many there are
 
-  explicit work_item(sycl::nd_item<1> of)
-      : item(of),
-        id(static_cast<std::uint32_t>(of.get_local_id(0))),
-        group(static_cast<std::uint32_t>(of.get_group(0))),
-        groups(static_cast<std::uint32_t>(of.get_group_range(0))) {}
+  explicit work_item(sycl::nd_item<1> item)
+      : item(item),
+        id(static_cast<std::uint32_t>(item.get_local_id(0))),
+        group(static_cast<std::uint32_t>(item.get_group(0))),
+        groups(static_cast<std::uint32_t>(item.get_group_range(0))) {}
 
   template <unsigned GroupSize>
   std::uint64_t global_id() const {

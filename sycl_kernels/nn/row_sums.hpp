@@ -23,11 +23,11 @@ struct sum_of {
 };
 [[gnu::always_inline]] inline sum_of merge(const sum_of& a, const sum_of& b) { return {a.value + b.value}; }
 
-struct largest_of {
+struct max_finite {
   float value;
 };
 /// A NaN is larger than anything.
-[[gnu::always_inline]] inline largest_of merge(const largest_of& a, const largest_of& b) {
+[[gnu::always_inline]] inline max_finite merge(const max_finite& a, const max_finite& b) {
   const bool a_is_nan = (__builtin_bit_cast(std::uint32_t, a.value) & 0x7fffffffu) > 0x7f800000u;
   return {a_is_nan || b.value <= a.value ? a.value : b.value};
 }

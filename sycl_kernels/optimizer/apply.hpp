@@ -41,9 +41,10 @@ template <unsigned GroupSize>
 template <unsigned States, unsigned Lanes>
 [[gnu::always_inline]] inline bool is_aligned(const any_gradient& gradient, const parameter_slot& slot) {
   const auto fits = [](std::uint64_t address, std::uint32_t size) { return address % (Lanes * size) == 0; };
-  bool all = fits(gradient.address, size_of(gradient.type)) && fits(slot.model, size_of(slot.model_type)) &&
+  bool all = fits(gradient.address, bytes_per_element(gradient.type)) &&
+             fits(slot.model, bytes_per_element(slot.model_type)) &&
              fits(slot.weights, slot.storage == weight_storage::split ? 2 : 4);
-  for (unsigned i = 0; i < States; ++i) all = all && fits(slot.states[i], size_of(slot.state_type));
+  for (unsigned i = 0; i < States; ++i) all = all && fits(slot.states[i], bytes_per_element(slot.state_type));
   return all;
 }
 

@@ -8,15 +8,15 @@
 namespace syclamp::kernels {
 
 /// By what the learning rate is multiplied after `applied` steps.
-[[gnu::always_inline]] inline float schedule_factor(const lr_schedule& by, std::uint64_t applied) {
-  if (applied < by.warm_up) return static_cast<float>(applied + 1) / static_cast<float>(by.warm_up);
-  const std::uint64_t since = applied - by.warm_up;
-  if (by.kind == lr_schedule::shape::decay) return power_of(by.gamma, since / by.steps);
-  if (by.kind != lr_schedule::shape::cosine) return 1.0f;
-  if (since >= by.steps) return by.lowest;
+[[gnu::always_inline]] inline float schedule_factor(const lr_schedule& schedule, std::uint64_t applied) {
+  if (applied < schedule.warm_up) return static_cast<float>(applied + 1) / static_cast<float>(schedule.warm_up);
+  const std::uint64_t since = applied - schedule.warm_up;
+  if (schedule.kind == lr_schedule::shape::decay) return power_of(schedule.gamma, since / schedule.steps);
+  if (schedule.kind != lr_schedule::shape::cosine) return 1.0f;
+  if (since >= schedule.steps) return schedule.lowest;
   // (1 + cos πx) / 2 = sin²(π(1 - x)/2), without a difference of nearly equal numbers.
-  const float sine = sine_of_quarters(static_cast<float>(by.steps - since) / static_cast<float>(by.steps));
-  return __builtin_elementwise_fma(1.0f - by.lowest, sine * sine, by.lowest);
+  const float sine = sine_of_quarters(static_cast<float>(schedule.steps - since) / static_cast<float>(schedule.steps));
+  return __builtin_elementwise_fma(1.0f - schedule.lowest, sine * sine, schedule.lowest);
 }
 
 /// The learning rate before the schedule: the caller's, in device memory, or the group's.

@@ -115,9 +115,9 @@ struct prepare_list {
     if constexpr (group_size == 1) {
       const bool is_done =
           with_known_storage<Part::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
-            const auto one = each(known...);
+            const auto entry = each(known...);
             for_each_pack<max_lanes, group_size>(item, piece, false,
-                                                 [&](auto place) __attribute__((always_inline)) { one(place, add); });
+                                                 [&](auto place) __attribute__((always_inline)) { entry(place, add); });
           });
       if (!is_done)
         for_each_pack<max_lanes, group_size>(item, piece, false,
@@ -126,9 +126,9 @@ struct prepare_list {
       bool is_done = false;
       if (aligned)
         is_done = with_known_storage<Part::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
-          const auto one = each(known...);
+          const auto entry = each(known...);
           for_each_streamed_pack<max_lanes, group_size>(
-              item, piece, [&](auto place) __attribute__((always_inline)) { one(place, add); });
+              item, piece, [&](auto place) __attribute__((always_inline)) { entry(place, add); });
         });
       floats weights = 0, updates = 0;  // as if they were packs, so that the sums do not depend on alignment
       for_each_other_lane<max_lanes, group_size>(
@@ -176,8 +176,8 @@ struct finish_norms {
       const std::uint64_t first = begin / chunk_elements, last = exists ? (end - 1) / chunk_elements + 1 : first;
       sums mine;
       for (std::uint64_t chunk = first + item.id; chunk < last; chunk += Tuning.group_size) {
-        const piece_norms& one = pieces[chunk + tensor];
-        mine = merge(mine, sums{{one.weights, 0}, {one.updates, 0}});
+        const piece_norms& piece = pieces[chunk + tensor];
+        mine = merge(mine, sums{{piece.weights, 0}, {piece.updates, 0}});
       }
       const sums all = reduce_over_group<Tuning.group_size>(item, local.all, mine);
       const std::uint32_t group = tensor_kind::group(kinds[tensor]);

@@ -129,7 +129,7 @@ struct split_weights {
 /// Anything.
 struct any_weights {
   const parameter_slot& slot;
-  explicit any_weights(const parameter_slot& of) : slot(of) {}
+  explicit any_weights(const parameter_slot& slot) : slot(slot) {}
 
   template <unsigned Lanes, typename Place>
   [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
@@ -243,9 +243,9 @@ template <unsigned States, typename Action>
     action(typed_stream<Gradient>{in.address}, weights, float32_states<States>(slot), no_noise{});
   };
   bool is_known = true;
-  if (is(element_type::float16, weight_storage::master_and_half)) {
+  if (is(element_type::float16, weight_storage::master_and_fp16)) {
     typed(half_format{}, copied_weights<half_format>(slot));
-  } else if (is(element_type::bfloat16, weight_storage::master_and_brain)) {
+  } else if (is(element_type::bfloat16, weight_storage::master_and_bf16)) {
     typed(brain_format{}, copied_weights<brain_format>(slot));
   } else if (is(element_type::float32, weight_storage::master)) {
     typed(single_format{}, master_weights(slot));

@@ -28,29 +28,29 @@ inline bool has_invalid_numbers(const scaler_memory& memory, const float* max_no
 }
 
 /// What was seen of the gradients of one scale, by this rank or by all.
-inline step_flags step_flags_of(const inspection& seen, const rank_flags* ranks, const scaler_memory& memory) {
+inline step_flags step_flags_of(const inspection& result, const rank_flags* ranks, const scaler_memory& memory) {
   const std::uint32_t by_user = memory.user_flags != 0 ? found_by_user : 0u;
-  if (ranks == nullptr) return {seen.flags | by_user, seen.elements != 0, false, false};
+  if (ranks == nullptr) return {result.flags | by_user, result.elements != 0, false, false};
   const auto is_set = [](float sum, std::uint32_t bit) { return sum == 0.0f ? 0u : bit; };  // a NaN is not 0, either
   return {is_set(ranks->inf, found_inf) | is_set(ranks->nan, found_nan) | is_set(ranks->by_user, found_by_user),
           ranks->has_elements != 0.0f, false, false};
 }
 
 /// Enters the sum of squares of this rank.
-inline void enter_squares(rank_flags& own, const inspection& seen) {
-  const float sum = seen.sum_of_squares;
-  const bool is_plain = seen.squares_exponent == 0;
-  if (seen.squares_exponent > 0 || (is_plain && sum >= large_sum && is_finite(sum))) {
+inline void enter_squares(rank_flags& own, const inspection& result) {
+  const float sum = result.sum_of_squares;
+  const bool is_plain = result.squares_exponent == 0;
+  if (result.squares_exponent > 0 || (is_plain && sum >= large_sum && is_finite(sum))) {
     own.large_squares = is_plain ? one_unit_down(sum) : sum;
-  } else if (seen.squares_exponent < 0 || (is_plain && sum < small_sum)) {
+  } else if (result.squares_exponent < 0 || (is_plain && sum < small_sum)) {
     own.small_squares = is_plain ? one_unit_up(sum) : sum;
   } else {
     own.squares = sum;
   }
 }
 
-inline float norm_of(const inspection& seen, const rank_flags* ranks) {
-  inspection all = seen;
+inline float norm_of(const inspection& result, const rank_flags* ranks) {
+  inspection all = result;
   if (ranks != nullptr) {
     wide_sum squares{{ranks->squares, 0}, 0};
     squares.add({{ranks->large_squares, 0}, sum_unit});
@@ -63,51 +63,51 @@ inline float norm_of(const inspection& seen, const rank_flags* ranks) {
 }
 
 /// The norm over all scales. Of one it is that one's, to the last bit.
-inline float norm_of_all(const inspection* seen, const rank_flags* ranks, std::uint32_t scales) {
-  float norm = norm_of(seen[0], ranks);
+inline float norm_of_all(const inspection* result, const rank_flags* ranks, std::uint32_t scales) {
+  float norm = norm_of(result[0], ranks);
   for (std::uint32_t i = 1; i < scales; ++i)
-    norm = joint_norm(norm, norm_of(seen[i], ranks != nullptr ? &ranks[i] : nullptr));
+    norm = joint_norm(norm, norm_of(result[i], ranks != nullptr ? &ranks[i] : nullptr));
   return norm;
 }
 
 /// Adds what was seen to the open record of the step.
-inline void enter(step_record& record, const inspection& seen, std::uint32_t flags, std::uint32_t list) {
-  if (record.first_bad_tensor == no_element && seen.first_bad_tensor != no_element) {
-    record.first_bad_tensor = seen.first_bad_tensor;
-    record.first_bad = seen.first_bad;
-    record.first_bad_list = list;
+inline void enter(step_record& record, const inspection& result, std::uint32_t flags, std::uint32_t list) {
+  if (record.first_nonfinite_tensor == no_element && result.first_nonfinite_tensor != no_element) {
+    record.first_nonfinite_tensor = result.first_nonfinite_tensor;
+    record.first_nonfinite = result.first_nonfinite;
+    record.first_nonfinite_list = list;
   }
   record.flags |= flags;
-  record.elements += seen.elements;
-  record.infs += seen.infs;
-  record.nans += seen.nans;
-  record.zeros += seen.zeros;
-  record.subnormals += seen.subnormals;
+  record.elements += result.elements;
+  record.inf_count += result.inf_count;
+  record.nan_count += result.nan_count;
+  record.zero_count += result.zero_count;
+  record.subnormal_count += result.subnormal_count;
   const auto bits = [](float x) { return __builtin_bit_cast(std::uint32_t, x); };  // a NaN is larger than all
-  if (bits(seen.amax) > bits(record.amax)) record.amax = seen.amax;
+  if (bits(result.amax) > bits(record.amax)) record.amax = result.amax;
 }
 
 /// Decides the gradients of one list, of which `seen` tells: one inspection for each scale.
-inline void decide_list(const inspection* seen, const rank_flags* ranks, scaler_memory* memory, scale_state* states,
-                        open_step* open_steps, std::uint32_t scales, const float* max_norm, std::uint32_t how,
+inline void decide_list(const inspection* result, const rank_flags* ranks, scaler_memory* memory, scale_state* states,
+                        open_step* open_steps, std::uint32_t scales, const float* max_norm, std::uint32_t mode,
                         std::uint32_t list, step_decision* decisions) {
   const scaling_rule& rule = memory->rule;
-  const bool is_step = (how & decide_apply) != 0, is_enabled = rule.mode != scaling_mode::disabled;
+  const bool is_step = (mode & decide_apply) != 0, is_enabled = rule.mode != scaling_mode::disabled;
   const std::uint32_t batches = memory->micro_batches;
-  const float share = (how & decide_mean) != 0 && batches != 0 ? 1.0f / static_cast<float>(batches) : 1.0f;
-  const float norm = norm_of_all(seen, ranks, scales) * share;
+  const float share = (mode & decide_mean) != 0 && batches != 0 ? 1.0f / static_cast<float>(batches) : 1.0f;
+  const float norm = norm_of_all(result, ranks, scales) * share;
   const bool is_invalid = ranks != nullptr ? ranks[0].invalid != 0.0f : has_invalid_numbers(*memory, max_norm);
   const float clip = max_norm != nullptr && !is_invalid ? clip_factor(norm, *max_norm) : 1.0f;
   if (is_invalid) memory->invalid_numbers = 1;
 
-  bool all_finite = true, any_elements = false, is_skipped = (how & decide_mean) != 0 && batches == 0;
+  bool all_finite = true, any_elements = false, is_skipped = (mode & decide_mean) != 0 && batches == 0;
   for (std::uint32_t i = 0; i < scales; ++i) {
-    const step_flags shown = step_flags_of(seen[i], ranks != nullptr ? &ranks[i] : nullptr, *memory);
+    const step_flags shown = step_flags_of(result[i], ranks != nullptr ? &ranks[i] : nullptr, *memory);
     all_finite = all_finite && shown.flags == 0;
     any_elements = any_elements || shown.has_elements;
     is_skipped = is_skipped || (ranks != nullptr && is_enabled && ranks[i].skipped != 0.0f);
   }
-  if ((how & decide_jointly) != 0 && is_enabled && memory->joint_flags != 0) is_skipped = true;
+  if ((mode & decide_jointly) != 0 && is_enabled && memory->joint_flags != 0) is_skipped = true;
   const bool norm_overflows = max_norm != nullptr && all_finite && !is_finite(norm);
   const bool spikes = is_step && rule.spike_threshold > 0.0f && all_finite && is_finite(norm) &&
                       is_spike(norm, rule.spike_threshold, rule.spike_window, states[0].norm_mean,
@@ -115,15 +115,15 @@ inline void decide_list(const inspection* seen, const rank_flags* ranks, scaler_
 
   bool all_good = !is_skipped;
   for (std::uint32_t i = 0; i < scales; ++i) {
-    step_flags shown = step_flags_of(seen[i], ranks != nullptr ? &ranks[i] : nullptr, *memory);
+    step_flags shown = step_flags_of(result[i], ranks != nullptr ? &ranks[i] : nullptr, *memory);
     shown.flags |= spikes ? found_by_user : 0u;
     shown.norm_overflows = norm_overflows;
     shown.invalid_numbers = is_invalid;
     const step_outcome outcome = decide(rule, states[i], shown);
     decisions[i].apply = outcome == step_outcome::applied && !is_skipped ? 1u : 0u;
-    all_good = all_good && (outcome == step_outcome::applied || outcome == step_outcome::nothing);
-    if ((how & decide_scale) != 0) {
-      enter(open_steps[i].record, seen[i], shown.flags, list);
+    all_good = all_good && (outcome == step_outcome::applied || outcome == step_outcome::no_gradients);
+    if ((mode & decide_scale) != 0) {
+      enter(open_steps[i].record, result[i], shown.flags, list);
       // A rank without gradients goes with the others.
       if (shown.has_elements && open_steps[i].record.elements == 0) open_steps[i].record.elements = 1;
     } else {
@@ -131,13 +131,13 @@ inline void decide_list(const inspection* seen, const rank_flags* ranks, scaler_
     }
     if (norm_overflows) open_steps[i].norm_overflows = 1;
   }
-  const bool is_batch = (how & decide_micro_batch) != 0, is_good_batch = is_batch && all_good && any_elements;
+  const bool is_batch = (mode & decide_micro_batch) != 0, is_good_batch = is_batch && all_good && any_elements;
 
   for (std::uint32_t i = 0; i < scales; ++i) {
-    if ((how & decide_together) != 0 && !all_good) decisions[i].apply = 0;
+    if ((mode & decide_together) != 0 && !all_good) decisions[i].apply = 0;
     if (is_batch) decisions[i].apply = is_good_batch ? 1u : 0u;
     factor_pair unscale(states[i].scale, factor_kind::divide);
-    if ((how & decide_unscaled) != 0) unscale = factor_pair(1.0f, factor_kind::one);
+    if ((mode & decide_unscaled) != 0) unscale = factor_pair(1.0f, factor_kind::one);
     decisions[i].unscale_first = unscale.first;
     decisions[i].unscale_second = unscale.second * share;
     decisions[i].clip = clip;
@@ -150,7 +150,7 @@ inline void decide_list(const inspection* seen, const rank_flags* ranks, scaler_
     }
   }
   if (is_good_batch) ++memory->micro_batches;
-  if ((how & decide_mean) != 0) memory->micro_batches = 0;
+  if ((mode & decide_mean) != 0) memory->micro_batches = 0;
 }
 
 /// Stores a number for the host to see, in halves: not every device has 64-bit atomics. The lower half comes first.
@@ -184,7 +184,7 @@ inline step_outcome outcome_of(step_outcome shown, const step_record& current) {
   if (shown == step_outcome::applied)
     return current.lists == 0 ? step_outcome::accumulated
            : was_applied      ? step_outcome::applied
-                              : step_outcome::with_others;
+                              : step_outcome::skipped_jointly;
   // The mean over the good micro-batches of a window, one of which was bad, has been applied.
   return was_applied ? step_outcome::applied : shown;
 }
@@ -202,12 +202,13 @@ inline void close_step(scaler_memory* memory, scale_state& state, open_step& cur
   record.lists += uninspected;
   const step_outcome outcome = decide(rule, state, shown);
   const bool is_failure = current.has_failed != 0 && outcome == step_outcome::applied;  // scaling is disabled
-  const step_outcome done = is_failure ? step_outcome::by_user : outcome_of(outcome, record);
+  const step_outcome done = is_failure ? step_outcome::skipped_by_user : outcome_of(outcome, record);
   const bool is_skipped =
-      done != step_outcome::applied && done != step_outcome::accumulated && done != step_outcome::nothing;
+      done != step_outcome::applied && done != step_outcome::accumulated && done != step_outcome::no_gradients;
   const decision said =
       forced > 0.0f ? set_scale(state, outcome, forced) : advance(rule, state, outcome, is_skipped, record.amax);
-  record.outcome = said.outcome == step_outcome::held && is_skipped ? step_outcome::held : done;
+  record.outcome =
+      said.outcome == step_outcome::skipped_scale_held && is_skipped ? step_outcome::skipped_scale_held : done;
   record.status = said.status;
   count(state, record.outcome);
   record.retry = asks_for_retry(rule, state, record.outcome) ? 1u : 0u;
@@ -217,7 +218,7 @@ inline void close_step(scaler_memory* memory, scale_state& state, open_step& cur
   record.skipped = state.skipped;
   record.skips_in_a_row = state.skips_in_a_row;
   record.scale_index = index;
-  record.limit = rule.limit;
+  record.amax_limit = rule.amax_limit;
   const std::uint64_t before = (state.attempted - 1) * scales + index;
   publish(&ledger[before % capacity], before + 1, record);
   current = open_step{};
@@ -231,10 +232,10 @@ struct inspect_and_decide {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_statistics* statistics,
                                          const std::uint64_t* starts, std::uint32_t tensors, inspection* result,
                                          scaler_memory* memory, scale_state* states, open_step* open_steps,
-                                         const float* max_norm, std::uint32_t how, std::uint32_t list,
+                                         const float* max_norm, std::uint32_t mode, std::uint32_t list,
                                          step_decision* decisions) {
     total::run(item, local, statistics, starts, tensors, &states->scale, result);
-    if (item.id == 0) decide_list(result, nullptr, memory, states, open_steps, 1, max_norm, how, list, decisions);
+    if (item.id == 0) decide_list(result, nullptr, memory, states, open_steps, 1, max_norm, mode, list, decisions);
   }
 };
 
@@ -242,11 +243,11 @@ template <scalar_tuning Tuning>
 struct decide_gradients {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* result,
                                          const rank_flags* ranks, scaler_memory* memory, scale_state* states,
                                          open_step* open_steps, std::uint32_t scales, const float* max_norm,
-                                         std::uint32_t how, std::uint32_t list, step_decision* decisions) {
-    if (item.id == 0) decide_list(seen, ranks, memory, states, open_steps, scales, max_norm, how, list, decisions);
+                                         std::uint32_t mode, std::uint32_t list, step_decision* decisions) {
+    if (item.id == 0) decide_list(result, ranks, memory, states, open_steps, scales, max_norm, mode, list, decisions);
   }
 };
 
@@ -255,15 +256,15 @@ struct report_jointly {
   struct shared {};
 
   /// `given`: decisions of gradients that were decided on before; null if they were not.
-  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t scales,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* result, std::uint32_t scales,
                                          const float* max_norm, const step_decision* given, scaler_memory* memory) {
     if (item.id != 0) return;
     std::uint32_t flags = memory->joint_flags;
     for (std::uint32_t i = 0; i < scales; ++i) {
-      flags |= seen[i].flags;
-      if (given != nullptr && given[i].apply == 0 && seen[i].elements != 0) flags |= found_skip;
+      flags |= result[i].flags;
+      if (given != nullptr && given[i].apply == 0 && result[i].elements != 0) flags |= found_skip;
     }
-    if (max_norm != nullptr && !is_finite(norm_of_all(seen, nullptr, scales))) flags |= found_skip;
+    if (max_norm != nullptr && !is_finite(norm_of_all(result, nullptr, scales))) flags |= found_skip;
     if (has_invalid_numbers(*memory, max_norm)) flags |= found_skip;
     memory->joint_flags = flags;
   }
@@ -297,20 +298,20 @@ template <scalar_tuning Tuning>
 struct fill_rank_flags {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* result,
                                          const scaler_memory* memory, std::uint32_t scales, const float* max_norm,
                                          bool jointly, rank_flags* ranks) {
     const std::uint64_t i = item.global_id<Tuning.group_size>();
     if (i >= scales) return;
     const auto flag = [](bool is_set) { return is_set ? 1.0f : 0.0f; };
     rank_flags own{};
-    own.inf = flag((seen[i].flags & found_inf) != 0);
-    own.nan = flag((seen[i].flags & found_nan) != 0);
+    own.inf = flag((result[i].flags & found_inf) != 0);
+    own.nan = flag((result[i].flags & found_nan) != 0);
     own.by_user = flag(memory->user_flags != 0);
     own.skipped = flag(jointly && memory->joint_flags != 0);
     own.invalid = flag(has_invalid_numbers(*memory, max_norm));
-    own.has_elements = flag(seen[i].elements != 0);
-    enter_squares(own, seen[i]);
+    own.has_elements = flag(result[i].elements != 0);
+    enter_squares(own, result[i]);
     ranks[i] = own;
   }
 };

@@ -20,7 +20,7 @@ namespace syclamp::kernels {
 inline constexpr std::uint32_t chunk_elements = 65536;
 
 /// Most elements of a list, so that chunks can be counted in 32 bits: 64-bit divisions are slow on GPUs.
-inline constexpr std::uint64_t most_elements = std::uint64_t{chunk_elements} << 31;  // less than half of what fits
+inline constexpr std::uint64_t max_elements = std::uint64_t{chunk_elements} << 31;  // less than half of what fits
 
 constexpr std::uint32_t chunks_of(std::uint64_t elements) {
   return static_cast<std::uint32_t>((elements + chunk_elements - 1) / chunk_elements);
@@ -35,7 +35,7 @@ inline constexpr std::uint32_t tensor_alignment = 64;
 
 /// Type, group and padding of a tensor in one word. Its size is the distance to the next start less the padding.
 struct tensor_kind {
-  static constexpr std::uint32_t most_groups = 1u << 22;
+  static constexpr std::uint32_t max_groups = 1u << 22;
 
   static constexpr std::uint32_t encode(element_type type, std::uint32_t padding, std::uint32_t group) {
     return static_cast<std::uint32_t>(type) | padding << 4 | group << 10;
@@ -45,7 +45,7 @@ struct tensor_kind {
   static constexpr std::uint32_t group(std::uint32_t kind) { return kind >> 10; }
 };
 
-/// `chunk_statistics::first_bad` when the chunk is finite.
+/// `chunk_statistics::first_nonfinite` when the chunk is finite.
 inline constexpr std::uint32_t no_bad_element = ~std::uint32_t{0};
 
 /// Sums that FP32 cannot hold are kept in units of 2^200 or 2^-200: the exponent of a sum is -200, 0 or 200.
@@ -53,17 +53,17 @@ inline constexpr std::int32_t sum_unit = 200;
 
 /// What the inspection of one chunk, or of the piece of a tensor in it, leaves for the kernel that adds up.
 struct chunk_statistics {
-  std::uint64_t worst_bits;  ///< largest absolute value, as the bits of an FP64
+  std::uint64_t amax_bits;  ///< largest absolute value, as the bits of an FP64
   std::uint32_t elements;
-  std::uint32_t infs;
-  std::uint32_t nans;
-  std::uint32_t zeros;
-  std::uint32_t subnormals;
-  std::uint32_t first_bad;  ///< index within the chunk
-  float sum_of_squares;     ///< in units of 2^squares_exponent
-  float sum_of_magnitudes;  ///< in units of 2^magnitudes_exponent; 0 unless details were asked for
+  std::uint32_t inf_count;
+  std::uint32_t nan_count;
+  std::uint32_t zero_count;
+  std::uint32_t subnormal_count;
+  std::uint32_t first_nonfinite;  ///< index within the chunk
+  float sum_of_squares;           ///< in units of 2^squares_exponent
+  float abs_sum;                  ///< in units of 2^abs_sum_exponent; 0 unless details were asked for
   std::int16_t squares_exponent;
-  std::int16_t magnitudes_exponent;
+  std::int16_t abs_sum_exponent;
   float largest_finite;  ///< largest absolute value that is neither Inf nor NaN; set when the chunk is complete
 };
 static_assert(sizeof(chunk_statistics) == 48);

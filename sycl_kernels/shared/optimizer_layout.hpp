@@ -15,11 +15,11 @@ namespace syclamp::kernels {
 
 /// How the weights of a tensor are stored, if kernels have a loop of their own for it.
 enum class weight_storage : std::uint32_t {
-  master,            ///< FP32
-  master_and_half,   ///< FP32, and a copy in FP16
-  master_and_brain,  ///< FP32, and a copy in BF16
-  split,             ///< BF16, and the 16 bits that are missing to the FP32
-  other,             ///< FP32, and a copy in any type; or anything that is rounded at random
+  master,           ///< FP32
+  master_and_fp16,  ///< FP32, and a copy in FP16
+  master_and_bf16,  ///< FP32, and a copy in BF16
+  split,            ///< BF16, and the 16 bits that are missing to the FP32
+  other,            ///< FP32, and a copy in any type; or anything that is rounded at random
 };
 
 /// FP32 weights as BF16 and the lower half of the FP32: words, or packs of words. The upper half is rounded up if the
@@ -34,13 +34,13 @@ constexpr Words joined_halves(Words upper, Words lower) {
   return ((upper - (lower >> 15)) << 16) | lower;
 }
 
-inline constexpr std::uint32_t most_states = 3;
+inline constexpr std::uint32_t max_states = 3;
 
 /// Where the weights and the state of one tensor lie.
 struct parameter_slot {
-  std::uint64_t weights;              ///< FP32; if they are split, the lower halves
-  std::uint64_t model;                ///< the copy; if they are split, the upper halves; 0: none
-  std::uint64_t states[most_states];  ///< moments; 0: none
+  std::uint64_t weights;             ///< FP32; if they are split, the lower halves
+  std::uint64_t model;               ///< the copy; if they are split, the upper halves; 0: none
+  std::uint64_t states[max_states];  ///< moments; 0: none
   element_type model_type;
   element_type state_type;  ///< FP32 or BF16
   weight_storage storage;

@@ -21,20 +21,20 @@ struct scaling_rule {
   scale_number min, max;
   scale_number tolerance;
   scaling_mode mode;
-  growth_kind grow;
-  interval_test test;
-  limit_kind limits;
+  growth_kind growth_mode;
+  interval_test growth_test;
+  bounds_kind bounds;
   scale_arithmetic arithmetic;
-  hysteresis_kind counting;
+  hysteresis_kind hysteresis_mode;
   give_up_action on_give_up, on_floor;
   std::uint32_t backoff_by_growth;
   std::uint32_t one_step_late;
   std::uint32_t interval, hysteresis;
-  std::uint32_t margin, largest_jump;
+  std::uint32_t margin, max_jump;
   std::uint32_t nan_patience, give_up_after, retries;
   std::uint32_t spike_window;
   float spike_threshold;
-  float limit;
+  float amax_limit;
 };
 
 /// What the gradients of a step were like.
@@ -47,16 +47,16 @@ struct step_flags {
 
 /// What becomes of a step, before the scale moves: only if it is `applied`, weights may change.
 [[gnu::always_inline]] inline step_outcome decide(const scaling_rule& rule, const scale_state& state,
-                                                  const step_flags& seen) {
+                                                  const step_flags& flags) {
   if (rule.mode == scaling_mode::disabled)
-    return seen.invalid_numbers ? step_outcome::invalid_number : step_outcome::applied;
+    return flags.invalid_numbers ? step_outcome::invalid_number : step_outcome::applied;
   if (state.stopped != 0) return step_outcome::stopped;
-  if ((seen.flags & found_inf) != 0) return step_outcome::skipped_inf;
-  if ((seen.flags & found_nan) != 0) return step_outcome::skipped_nan;
-  if ((seen.flags & found_by_user) != 0) return step_outcome::by_user;
-  if (seen.invalid_numbers) return step_outcome::invalid_number;
-  if (seen.norm_overflows) return step_outcome::norm_overflow;
-  return seen.has_elements ? step_outcome::applied : step_outcome::nothing;
+  if ((flags.flags & found_inf) != 0) return step_outcome::skipped_inf;
+  if ((flags.flags & found_nan) != 0) return step_outcome::skipped_nan;
+  if ((flags.flags & found_by_user) != 0) return step_outcome::skipped_by_user;
+  if (flags.invalid_numbers) return step_outcome::invalid_number;
+  if (flags.norm_overflows) return step_outcome::norm_overflow;
+  return flags.has_elements ? step_outcome::applied : step_outcome::no_gradients;
 }
 
 /// One of two numbers, part by part: a choice between two structures would go through memory on a GPU.
@@ -80,31 +80,31 @@ struct step_flags {
 [[gnu::always_inline]] inline scale_number grown(const scaling_rule& rule, const scale_number& from,
                                                  const scale_number& factor) {
   const scale_number product = multiply(from, factor);
-  if (rule.limits == limit_kind::keep || rule.limits == limit_kind::refuse)
+  if (rule.bounds == bounds_kind::keep || rule.bounds == bounds_kind::refuse)
     return chosen(compare(rounded_to_float32(product), largest_scale) > 0, from,
                   kept(rule, at_most_max(rule, product)));
   const scale_number bounded = kept(rule, at_most_max(rule, product));
-  return chosen(rule.limits == limit_kind::clamp, at_least_min(rule, bounded), bounded);
+  return chosen(rule.bounds == bounds_kind::clamp, at_least_min(rule, bounded), bounded);
 }
 
 [[gnu::always_inline]] inline scale_number shrunk(const scaling_rule& rule, const scale_number& from) {
   const scale_number next =
       kept(rule, chosen(rule.backoff_by_growth != 0, divide(from, rule.growth), multiply(from, rule.backoff)));
-  if (rule.limits == limit_kind::refuse) return chosen(compare(next, rule.min) <= 0, from, next);
+  if (rule.bounds == bounds_kind::refuse) return chosen(compare(next, rule.min) <= 0, from, next);
   const scale_number bounded = at_least_min(rule, next);
-  return chosen(rule.limits == limit_kind::clamp, at_most_max(rule, bounded), bounded);
+  return chosen(rule.bounds == bounds_kind::clamp, at_most_max(rule, bounded), bounded);
 }
 
 /// Counts a clean step; true if it makes the scale grow.
 [[gnu::always_inline]] inline bool counts_to_growth(const scaling_rule& rule, scale_state& state) {
   const std::uint32_t count = ++state.clean_steps;
-  const bool is_due = rule.test == interval_test::at_least    ? count >= rule.interval
-                      : rule.test == interval_test::multiple  ? count % rule.interval == 0
-                      : rule.test == interval_test::one_later ? count > 1 && (count - 1) % rule.interval == 0
-                                                              : count == rule.interval;
-  if (rule.test == interval_test::wrapping) {
+  const bool is_due = rule.growth_test == interval_test::at_least    ? count >= rule.interval
+                      : rule.growth_test == interval_test::multiple  ? count % rule.interval == 0
+                      : rule.growth_test == interval_test::one_later ? count > 1 && (count - 1) % rule.interval == 0
+                                                                     : count == rule.interval;
+  if (rule.growth_test == interval_test::wrapping) {
     state.clean_steps = count % rule.interval;
-  } else if (is_due && (rule.test == interval_test::at_least || rule.test == interval_test::equal)) {
+  } else if (is_due && (rule.growth_test == interval_test::at_least || rule.growth_test == interval_test::equal)) {
     state.clean_steps = 0;
   }
   return is_due;
@@ -112,9 +112,9 @@ struct step_flags {
 
 /// How many times gradients whose largest is `amax` can be doubled, less the margin.
 [[gnu::always_inline]] inline std::uint32_t doublings(const scaling_rule& rule, float amax) {
-  const std::uint32_t most = rule.largest_jump + rule.margin;
+  const std::uint32_t most = rule.max_jump + rule.margin;
   std::uint32_t room = 0;
-  for (float next = amax * 2.0f; amax > 0.0f && room < most && next <= rule.limit; next *= 2.0f) ++room;
+  for (float next = amax * 2.0f; amax > 0.0f && room < most && next <= rule.amax_limit; next *= 2.0f) ++room;
   return room > rule.margin ? room - rule.margin : 0;
 }
 
@@ -167,13 +167,13 @@ struct decision {
   state.clean_steps = 0;
   state.has_overflowed = 1;
   ++state.overflows;
-  if (rule.grow == growth_kind::log_max) return follow_maximum(rule, state, from, true, amax);
+  if (rule.growth_mode == growth_kind::log_max) return follow_maximum(rule, state, from, true, amax);
   if (result.hold) return from;
   if (state.tolerated + 1 < rule.hysteresis) {  // this one may pass
     ++state.tolerated;
     return from;
   }
-  if (rule.counting == hysteresis_kind::consecutive_anew || rule.counting == hysteresis_kind::accumulated)
+  if (rule.hysteresis_mode == hysteresis_kind::consecutive_anew || rule.hysteresis_mode == hysteresis_kind::accumulated)
     state.tolerated = 0;
   if (compare(divide(from_integer(state.overflows), from_integer(state.since_change)), rule.tolerance) < 0) return from;
   state.since_change = 0;
@@ -186,13 +186,13 @@ struct decision {
 /// The scale after a step without overflow.
 [[gnu::always_inline]] inline scale_number after_clean_step(const scaling_rule& rule, scale_state& state,
                                                             const scale_number& from, float amax) {
-  if (rule.counting == hysteresis_kind::consecutive || rule.counting == hysteresis_kind::consecutive_anew)
+  if (rule.hysteresis_mode == hysteresis_kind::consecutive || rule.hysteresis_mode == hysteresis_kind::consecutive_anew)
     state.tolerated = 0;
-  if (rule.grow == growth_kind::log_max) return follow_maximum(rule, state, from, false, amax);
-  if (rule.grow == growth_kind::every_step)
+  if (rule.growth_mode == growth_kind::log_max) return follow_maximum(rule, state, from, false, amax);
+  if (rule.growth_mode == growth_kind::every_step)
     return grown(rule, from, chosen(state.has_overflowed != 0, rule.growth, rule.early_growth));
   scale_number factor = rule.growth;
-  if (rule.grow == growth_kind::headroom) {
+  if (rule.growth_mode == growth_kind::headroom) {
     const std::uint32_t jump = doublings(rule, amax);
     if (jump == 0) return from;
     factor = from_integer(1u << jump);
@@ -213,7 +213,7 @@ struct decision {
   ++state.attempted;
   if (is_clean || overflowed)
     state.nan_skips_in_a_row = outcome == step_outcome::skipped_nan ? state.nan_skips_in_a_row + 1 : 0;
-  if (outcome != step_outcome::nothing) state.skips_in_a_row = is_skipped ? state.skips_in_a_row + 1 : 0;
+  if (outcome != step_outcome::no_gradients) state.skips_in_a_row = is_skipped ? state.skips_in_a_row + 1 : 0;
   if (overflowed && rule.nan_patience != 0 && state.nan_skips_in_a_row > rule.nan_patience) {
     result.status = step_status::nan_persistent;
     result.hold = true;
@@ -229,7 +229,7 @@ struct decision {
     state.exact = chosen(rule.one_step_late != 0, from, state.next);
     state.scale = to_float(state.exact);
   }
-  if (overflowed && result.hold) result.outcome = step_outcome::held;
+  if (overflowed && result.hold) result.outcome = step_outcome::skipped_scale_held;
   return result;
 }
 
@@ -245,7 +245,7 @@ struct decision {
 [[gnu::always_inline]] inline void count(scale_state& state, step_outcome outcome) {
   if (outcome == step_outcome::applied) {
     ++state.applied;
-  } else if (outcome != step_outcome::accumulated && outcome != step_outcome::nothing) {
+  } else if (outcome != step_outcome::accumulated && outcome != step_outcome::no_gradients) {
     ++state.skipped;
   }
 }

@@ -16,11 +16,11 @@ template <scalar_tuning Tuning>
 struct clip_coefficients {
   struct shared {};
 
-  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t count,
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* result, std::uint32_t count,
                                          norm_kind kind, const float* max_norm, clip_result* results) {
     const std::uint64_t i = item.global_id<Tuning.group_size>();
     if (i >= count) return;
-    const float norm = unscaled_norm(seen[i], kind);
+    const float norm = unscaled_norm(result[i], kind);
     results[i].norm = norm;
     results[i].coefficient = clip_factor(norm, *max_norm);
   }

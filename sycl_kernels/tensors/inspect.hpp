@@ -33,7 +33,7 @@ using tally_for =
     tally<Format, Lanes, (chunk_elements / Lanes / Tuning.group_size > Tuning.packs_per_block), Magnitudes>;
 
 /// The second reading of a piece that is not finite: how many elements are bad in which way, where the first one is,
-/// and as `worst_bits` the largest of the others.
+/// and as `amax_bits` the largest of the others.
 template <unsigned GroupSize>
 [[gnu::always_inline]] inline chunk_statistics census(const work_item& item, const segment& piece) {
   chunk_statistics found = nothing_found();
@@ -45,12 +45,12 @@ template <unsigned GroupSize>
     for (std::uint32_t i = item.id; i < piece.count(); i += GroupSize) {
       const auto magnitude = static_cast<word>(elements[i] & number::magnitude);
       const bool is_bad = magnitude > number::largest, is_inf = magnitude == number::infinity;
-      found.infs += is_bad && is_inf;
-      found.nans += is_bad && !is_inf;
-      if (is_bad && found.first_bad == no_bad_element) found.first_bad = piece.offset_in_chunk() + i;
+      found.inf_count += is_bad && is_inf;
+      found.nan_count += is_bad && !is_inf;
+      if (is_bad && found.first_nonfinite == no_bad_element) found.first_nonfinite = piece.offset_in_chunk() + i;
       if (!is_bad && magnitude > largest) largest = magnitude;
     }
-    found.worst_bits = as_binary64<number>(largest);
+    found.amax_bits = as_binary64<number>(largest);
   });
   return found;
 }
@@ -66,13 +66,13 @@ template <unsigned GroupSize>
   for (std::uint32_t i = item.id; i < piece.count(); i += GroupSize)
     has_inf = has_inf || (elements[i] & number::magnitude) == number::infinity;
   chunk_statistics found = nothing_found();
-  found.worst_bits = has_inf ? as_binary64<number>(number::largest) : 0;
+  found.amax_bits = has_inf ? as_binary64<number>(number::largest) : 0;
   return found;
 }
 
 /// The unit in which the squares of a finite chunk have to be added up: 0 if the plain sum will do.
 inline std::int32_t needed_unit(const chunk_statistics& found) {
-  const float largest = as_float(found.worst_bits);
+  const float largest = as_float(found.amax_bits);
   if (!is_finite(largest) || largest == 0.0f) return 0;  // Inf: an FP64 that no FP32 can hold
   return !is_finite(found.sum_of_squares) ? sum_unit : found.sum_of_squares < small_sum ? -sum_unit : 0;
 }
@@ -100,7 +100,7 @@ template <reduction_tuning Tuning, bool Magnitudes>
   });
   chunk_statistics found = nothing_found();
   found.sum_of_squares = sum_lanes<float, lanes>(squares + lost);
-  if constexpr (Magnitudes) found.sum_of_magnitudes = sum_lanes<float, lanes>(magnitudes);
+  if constexpr (Magnitudes) found.abs_sum = sum_lanes<float, lanes>(magnitudes);
   return found;
 }
 
@@ -112,18 +112,18 @@ template <unsigned GroupSize, typename CountBad, typename SumUp>
   const chunk_statistics all = reduce_over_group<GroupSize>(item, shared);
   if (item.id == 0) {
     record = all;
-    record.largest_finite = as_float(all.worst_bits);
+    record.largest_finite = as_float(all.amax_bits);
   }
-  const bool is_bad = all.worst_bits >= format<element_type::float64>::infinity;
+  const bool is_bad = all.amax_bits >= format<element_type::float64>::infinity;
   const std::int32_t unit = is_bad ? 0 : needed_unit(all);
   if (is_bad) {
     shared[item.id] = count_bad();
     const chunk_statistics bad = reduce_over_group<GroupSize>(item, shared);
     if (item.id == 0) {
-      record.infs = bad.infs;
-      record.nans = bad.nans;
-      record.first_bad = bad.first_bad;
-      record.largest_finite = as_float(bad.worst_bits);
+      record.inf_count = bad.inf_count;
+      record.nan_count = bad.nan_count;
+      record.first_nonfinite = bad.first_nonfinite;
+      record.largest_finite = as_float(bad.amax_bits);
     }
   }
   if (unit != 0) {
@@ -132,9 +132,9 @@ template <unsigned GroupSize, typename CountBad, typename SumUp>
     if (item.id == 0) {
       record.sum_of_squares = sums.sum_of_squares;
       record.squares_exponent = static_cast<std::int16_t>(unit);
-      if (!is_finite(all.sum_of_magnitudes)) {
-        record.sum_of_magnitudes = sums.sum_of_magnitudes;
-        record.magnitudes_exponent = static_cast<std::int16_t>(unit);
+      if (!is_finite(all.abs_sum)) {
+        record.abs_sum = sums.abs_sum;
+        record.abs_sum_exponent = static_cast<std::int16_t>(unit);
       }
     }
   }
@@ -163,7 +163,7 @@ struct only_looking {
 /// Adds a piece to a tally, and does `also` with it.
 template <reduction_tuning Tuning, typename Format, unsigned Lanes, bool Blocks, bool Magnitudes, typename Also>
 [[gnu::always_inline]] inline void add_packs(const work_item& item, const segment& piece,
-                                             tally<Format, Lanes, Blocks, Magnitudes>& seen, const Also& also) {
+                                             tally<Format, Lanes, Blocks, Magnitudes>& counts, const Also& also) {
   constexpr unsigned group_size = Tuning.group_size;
   const auto* elements = piece.array<Format>();
   const std::uint64_t begin = piece.first_element();
@@ -177,9 +177,9 @@ template <reduction_tuning Tuning, typename Format, unsigned Lanes, bool Blocks,
       for (std::uint32_t i = start; i < end; i += group_size) {  // the hot loop
         const whole_pack<Lanes, Aligned> place{begin + i * Lanes};
         const auto raw = place.read(elements);
-        also.template operator()<Lanes>(place, raw, seen.add(raw));
+        also.template operator()<Lanes>(place, raw, counts.add(raw));
       }
-      seen.end_block();
+      counts.end_block();
     }
   };
   // Unaligned loads cost a CPU nothing; a GPU loads lane by lane then.
@@ -191,17 +191,17 @@ template <reduction_tuning Tuning, typename Format, unsigned Lanes, bool Blocks,
   if (rest != 0 && first == packs % group_size) {
     const part_of_pack<Lanes> place{begin + std::uint64_t{packs} * Lanes, rest};
     const auto raw = place.read(elements);
-    also.template operator()<Lanes>(place, raw, seen.add(raw));
-    seen.end_block();
-    seen.filled += Lanes - rest;
+    also.template operator()<Lanes>(place, raw, counts.add(raw));
+    counts.end_block();
+    counts.filled += Lanes - rest;
   }
 }
 
 template <reduction_tuning Tuning, typename Format, unsigned Lanes, bool Blocks, bool Magnitudes, typename Effect>
 [[gnu::always_inline]] inline void add_piece(const work_item& item, const segment& piece,
-                                             tally<Format, Lanes, Blocks, Magnitudes>& seen, const Effect& effect) {
+                                             tally<Format, Lanes, Blocks, Magnitudes>& counts, const Effect& effect) {
   effect.template act_on<Format>(
-      piece, [&](const auto& also) __attribute__((always_inline)) { add_packs<Tuning>(item, piece, seen, also); });
+      piece, [&](const auto& also) __attribute__((always_inline)) { add_packs<Tuning>(item, piece, counts, also); });
 }
 
 /// The chunks of a list, one record each. `Effect` is what else is done with the elements on the way.
@@ -258,14 +258,14 @@ struct chunk_walk {
     static_assert(chunk_elements / lanes / Tuning.group_size + chunk_elements / tensor_alignment <= 0xffff,
                   "16-bit lanes must be able to count their elements");
     const element_type type = piece.type();
-    tally_for<Format, lanes, Tuning, false> seen;
+    tally_for<Format, lanes, Tuning, false> counts;
     std::uint32_t elements = 0;
     do {
-      add_piece<Tuning>(item, piece, seen, effect);
+      add_piece<Tuning>(item, piece, counts, effect);
       elements += piece.count();
       piece.next();
     } while (piece.exists() && piece.type() == type);
-    chunk_statistics found = seen.total();
+    chunk_statistics found = counts.total();
     found.elements = item.id == 0 ? elements : 0;
     return found;
   }
@@ -300,21 +300,22 @@ struct inspect_total {
     const std::uint32_t chunks = chunks_of(starts[tensors]);
     totals mine;
     for (std::uint32_t chunk = item.id < adders ? item.id : chunks; chunk < chunks; chunk += adders) {
-      totals one = total_of(statistics[chunk]);
-      if (statistics[chunk].first_bad != no_bad_element)
-        one.seen.first_bad = std::uint64_t{chunk} * chunk_elements + statistics[chunk].first_bad;  // among all tensors
-      mine = merge(mine, one);
+      totals part = total_of(statistics[chunk]);
+      if (statistics[chunk].first_nonfinite != no_bad_element)
+        part.seen.first_nonfinite =
+            std::uint64_t{chunk} * chunk_elements + statistics[chunk].first_nonfinite;  // among all tensors
+      mine = merge(mine, part);
     }
     if (item.id < adders) local.all[item.id] = mine;
     totals all = reduce_over_group<adders>(item, local.all);
     if (item.id != 0) return;
-    if (all.seen.first_bad != no_element) {
-      all.seen.first_bad_tensor = tensor_at(starts, tensors, all.seen.first_bad);
-      all.seen.first_bad -= starts[all.seen.first_bad_tensor];
+    if (all.seen.first_nonfinite != no_element) {
+      all.seen.first_nonfinite_tensor = tensor_at(starts, tensors, all.seen.first_nonfinite);
+      all.seen.first_nonfinite -= starts[all.seen.first_nonfinite_tensor];
     }
-    inspection seen = finished(all, scale);
-    seen.sum_of_magnitudes = __builtin_bit_cast(float, 0x7fc00000u);  // was not asked for: a NaN, not a number
-    *result = seen;
+    inspection result = finished(all, scale);
+    result.abs_sum = __builtin_bit_cast(float, 0x7fc00000u);  // was not asked for: a NaN, not a number
+    *result = result;
   }
 };
 

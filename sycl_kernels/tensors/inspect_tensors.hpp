@@ -62,12 +62,12 @@ struct inspect_tensors {
       totals mine;
       for (std::uint64_t chunk = first + item.id; chunk < last; chunk += Tuning.group_size) {
         const chunk_statistics& found = statistics[chunk + tensor];
-        totals one = total_of(found);
-        if (found.first_bad != no_bad_element) {
-          one.seen.first_bad = chunk * chunk_elements + found.first_bad - begin;
-          one.seen.first_bad_tensor = tensor;
+        totals part = total_of(found);
+        if (found.first_nonfinite != no_bad_element) {
+          part.seen.first_nonfinite = chunk * chunk_elements + found.first_nonfinite - begin;
+          part.seen.first_nonfinite_tensor = tensor;
         }
-        mine = merge(mine, one);
+        mine = merge(mine, part);
       }
       const totals all = reduce_over_group<Tuning.group_size>(item, local.all, mine);
       if (item.id == 0) results[tensor] = finished(all, scale_of(scale, stride, tensor_kind::group(kinds[tensor])));

@@ -9,7 +9,7 @@ namespace syclamp::kernels {
 
 /// x · 2^exponent / scale, although one of the three factors alone may be out of range. `x` is no subnormal.
 inline float unscaled(float x, std::int32_t exponent, float scale) {
-  constexpr std::uint32_t one = 0x3f800000u, fraction = 0x007fffffu;
+  constexpr std::uint32_t value = 0x3f800000u, fraction = 0x007fffffu;
   if (exponent == 0 || scale == 0.0f || !is_finite(scale)) return x / scale;
   if (scale < 0x1p-126f) {  // subnormal: no place for the hidden bit
     scale *= 0x1p24f;
@@ -20,14 +20,14 @@ inline float unscaled(float x, std::int32_t exponent, float scale) {
     return __builtin_bit_cast(float, static_cast<std::uint32_t>((e < 127 ? e : 127) + 127) << 23);
   };
   const std::int32_t shift = exponent - (static_cast<std::int32_t>(bits >> 23) - 127), half = shift / 2;
-  return x / __builtin_bit_cast(float, one | (bits & fraction)) * power_of_two(half) * power_of_two(shift - half);
+  return x / __builtin_bit_cast(float, value | (bits & fraction)) * power_of_two(half) * power_of_two(shift - half);
 }
 
-inline float unscaled_norm(const inspection& seen, norm_kind kind) {
+inline float unscaled_norm(const inspection& result, norm_kind kind) {
   if (kind == norm_kind::l2)
-    return unscaled(__builtin_elementwise_sqrt(seen.sum_of_squares), seen.squares_exponent / 2, seen.scale);
-  if (kind == norm_kind::l1) return unscaled(seen.sum_of_magnitudes, seen.magnitudes_exponent, seen.scale);
-  return seen.amax / seen.scale;
+    return unscaled(__builtin_elementwise_sqrt(result.sum_of_squares), result.squares_exponent / 2, result.scale);
+  if (kind == norm_kind::l1) return unscaled(result.abs_sum, result.abs_sum_exponent, result.scale);
+  return result.amax / result.scale;
 }
 
 /// sqrt(a² + b²) of norms, without leaving the range on the way. If b is 0, it is a.

@@ -18,12 +18,12 @@ struct update_scales {
 
   /// `history` has a row of all tensors for each of the last `length` updates; `rows` tells for each tensor where the
   /// next one goes: the same number for all of them, but each work-item has its own to move, so that none races.
-  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* seen, std::uint32_t tensors,
-                                         const float* limits, bool latest_only, std::uint32_t length, float* history,
-                                         std::uint32_t* rows, float* scales) {
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* result,
+                                         std::uint32_t tensors, const float* limits, bool latest_only,
+                                         std::uint32_t length, float* history, std::uint32_t* rows, float* scales) {
     const std::uint64_t tensor = item.global_id<Tuning.group_size>();
     if (tensor >= tensors) return;
-    const float amax = seen[tensor].amax;
+    const float amax = result[tensor].amax;
     const bool known = is_finite(amax);
     const std::uint32_t row = rows[tensor];
     history[std::uint64_t{row} * tensors + tensor] = known ? amax : 0.0f;
@@ -32,8 +32,8 @@ struct update_scales {
     float largest = amax;
     if (!latest_only)
       for (std::uint32_t i = 0; i < length; ++i) {
-        const float one = history[std::uint64_t{i} * tensors + tensor];
-        largest = one > largest ? one : largest;
+        const float value = history[std::uint64_t{i} * tensors + tensor];
+        largest = value > largest ? value : largest;
       }
     if (largest == 0.0f) return;
     const float scale = limits[tensor] / largest;

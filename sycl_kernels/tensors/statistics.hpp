@@ -12,20 +12,20 @@ namespace syclamp::kernels {
 
 inline chunk_statistics nothing_found() {
   chunk_statistics nothing{};
-  nothing.first_bad = no_bad_element;
+  nothing.first_nonfinite = no_bad_element;
   return nothing;
 }
 
 inline chunk_statistics merge(chunk_statistics a, const chunk_statistics& b) {
-  a.worst_bits = a.worst_bits > b.worst_bits ? a.worst_bits : b.worst_bits;
+  a.amax_bits = a.amax_bits > b.amax_bits ? a.amax_bits : b.amax_bits;
   a.elements += b.elements;
-  a.infs += b.infs;
-  a.nans += b.nans;
-  a.zeros += b.zeros;
-  a.subnormals += b.subnormals;
-  a.first_bad = a.first_bad < b.first_bad ? a.first_bad : b.first_bad;
+  a.inf_count += b.inf_count;
+  a.nan_count += b.nan_count;
+  a.zero_count += b.zero_count;
+  a.subnormal_count += b.subnormal_count;
+  a.first_nonfinite = a.first_nonfinite < b.first_nonfinite ? a.first_nonfinite : b.first_nonfinite;
   a.sum_of_squares += b.sum_of_squares;
-  a.sum_of_magnitudes += b.sum_of_magnitudes;
+  a.abs_sum += b.abs_sum;
   return a;
 }
 
@@ -128,33 +128,34 @@ struct tally {
 
   chunk_statistics total() const {
     chunk_statistics found = nothing_found();
-    found.worst_bits = as_binary64<Format>(static_cast<typename Format::word>(__builtin_reduce_max(worst)));
-    found.zeros = counts.zeros() - filled;
-    found.subnormals = counts.tiny() - filled - found.zeros;
+    found.amax_bits = as_binary64<Format>(static_cast<typename Format::word>(__builtin_reduce_max(worst)));
+    found.zero_count = counts.zeros() - filled;
+    found.subnormal_count = counts.tiny() - filled - found.zero_count;
     found.sum_of_squares = sum_lanes<float, Lanes>(Blocks ? squares : block_squares);
-    if constexpr (Magnitudes) found.sum_of_magnitudes = sum_lanes<float, Lanes>(Blocks ? magnitudes : block_magnitudes);
+    if constexpr (Magnitudes) found.abs_sum = sum_lanes<float, Lanes>(Blocks ? magnitudes : block_magnitudes);
     return found;
   }
 };
 
 /// What was seen in some of the chunks or tensors.
 struct totals {
-  inspection seen;
+  inspection result;
   wide_sum squares, magnitudes;
   float largest_finite = 0;
 };
 
 [[gnu::always_inline]] inline totals merge(totals a, const totals& b) {
   a.seen.elements += b.seen.elements;
-  a.seen.infs += b.seen.infs;
-  a.seen.nans += b.seen.nans;
-  a.seen.zeros += b.seen.zeros;
-  a.seen.subnormals += b.seen.subnormals;
-  a.seen.worst_bits = a.seen.worst_bits > b.seen.worst_bits ? a.seen.worst_bits : b.seen.worst_bits;
-  const bool same_tensor = a.seen.first_bad_tensor == b.seen.first_bad_tensor;
-  if (b.seen.first_bad_tensor < a.seen.first_bad_tensor || (same_tensor && b.seen.first_bad < a.seen.first_bad)) {
-    a.seen.first_bad_tensor = b.seen.first_bad_tensor;
-    a.seen.first_bad = b.seen.first_bad;
+  a.seen.inf_count += b.seen.inf_count;
+  a.seen.nan_count += b.seen.nan_count;
+  a.seen.zero_count += b.seen.zero_count;
+  a.seen.subnormal_count += b.seen.subnormal_count;
+  a.seen.amax_bits = a.seen.amax_bits > b.seen.amax_bits ? a.seen.amax_bits : b.seen.amax_bits;
+  const bool same_tensor = a.seen.first_nonfinite_tensor == b.seen.first_nonfinite_tensor;
+  if (b.seen.first_nonfinite_tensor < a.seen.first_nonfinite_tensor ||
+      (same_tensor && b.seen.first_nonfinite < a.seen.first_nonfinite)) {
+    a.seen.first_nonfinite_tensor = b.seen.first_nonfinite_tensor;
+    a.seen.first_nonfinite = b.seen.first_nonfinite;
   }
   a.seen.flags |= b.seen.flags;
   a.squares.add(b.squares);
@@ -164,43 +165,43 @@ struct totals {
 }
 
 [[gnu::always_inline]] inline totals total_of(const chunk_statistics& found) {
-  totals one;
-  one.seen.elements = found.elements;
-  one.seen.infs = found.infs;
-  one.seen.nans = found.nans;
-  one.seen.zeros = found.zeros;
-  one.seen.subnormals = found.subnormals;
-  one.seen.worst_bits = found.worst_bits;
-  one.squares = {{found.sum_of_squares, 0}, found.squares_exponent};
-  one.magnitudes = {{found.sum_of_magnitudes, 0}, found.magnitudes_exponent};
-  one.largest_finite = found.largest_finite;
-  return one;
+  totals part;
+  part.seen.elements = found.elements;
+  part.seen.inf_count = found.inf_count;
+  part.seen.nan_count = found.nan_count;
+  part.seen.zero_count = found.zero_count;
+  part.seen.subnormal_count = found.subnormal_count;
+  part.seen.amax_bits = found.amax_bits;
+  part.squares = {{found.sum_of_squares, 0}, found.squares_exponent};
+  part.magnitudes = {{found.abs_sum, 0}, found.abs_sum_exponent};
+  part.largest_finite = found.largest_finite;
+  return part;
 }
 
 /// `largest_finite` stays 0: overflow after unscaling is already in `flags`.
-[[gnu::always_inline]] inline totals total_of(const inspection& seen) {
+[[gnu::always_inline]] inline totals total_of(const inspection& result) {
   return {
-      seen, {{seen.sum_of_squares, 0}, seen.squares_exponent}, {{seen.sum_of_magnitudes, 0}, seen.magnitudes_exponent}};
+      result, {{result.sum_of_squares, 0}, result.squares_exponent}, {{result.abs_sum, 0}, result.abs_sum_exponent}};
 }
 
 /// The result, with what follows from the counts. `scale` may be null.
 [[gnu::always_inline]] inline inspection finished(const totals& all, const float* scale) {
   constexpr std::uint32_t infinity = format<element_type::float32>::infinity;
-  inspection seen = all.seen;
-  seen.amax = as_float(seen.worst_bits);
-  seen.scale = scale != nullptr ? *scale : 1.0f;
-  const factor_pair unscale(seen.scale, factor_kind::divide);  // exactly as it will be unscaled
-  seen.unscaled_amax = unscale(seen.amax);
+  inspection result = all.seen;
+  result.amax = as_float(result.amax_bits);
+  result.scale = scale != nullptr ? *scale : 1.0f;
+  const factor_pair unscale(result.scale, factor_kind::divide);  // exactly as it will be unscaled
+  result.unscaled_amax = unscale(result.amax);
   // Finite gradients that unscaling would turn into Inf or NaN are an overflow as well (law 2), also beside a NaN.
   const std::uint32_t unscaled = __builtin_bit_cast(std::uint32_t, unscale(all.largest_finite)) & 0x7fffffffu;
   const bool overflows = scale != nullptr && unscaled >= infinity;
-  seen.flags |= (seen.infs != 0 || overflows ? found_inf : 0u) | (seen.nans != 0 ? found_nan : 0u);
+  result.flags |= (result.inf_count != 0 || overflows ? found_inf : 0u) | (result.nan_count != 0 ? found_nan : 0u);
   const wide_sum squares = all.squares.folded(), magnitudes = all.magnitudes.folded();
-  seen.sum_of_squares = squares.part.sum;
-  seen.squares_exponent = squares.exponent;
-  seen.sum_of_magnitudes = magnitudes.part.sum;
-  seen.magnitudes_exponent = magnitudes.exponent;
-  return seen;
+  result.sum_of_squares = squares.part.sum;
+  result.squares_exponent = squares.exponent;
+  result.abs_sum = magnitudes.part.sum;
+  result.abs_sum_exponent = magnitudes.exponent;
+  return result;
 }
 
 }  // namespace syclamp::kernels

@@ -37,10 +37,10 @@ struct unscaling_piece {
  private:
   template <unsigned Lanes>
   [[gnu::always_inline]] void count(pack<std::uint32_t, Lanes> magnitude, std::uint32_t first) const {
-    const auto look_at = [&](std::uint32_t lane, std::uint32_t one) __attribute__((always_inline)) {
-      bad->infs += one == 0x7f800000u;
-      bad->nans += one > 0x7f800000u;
-      if (one >= 0x7f800000u && first + lane < bad->first_bad) bad->first_bad = first + lane;
+    const auto look_at = [&](std::uint32_t lane, std::uint32_t value) __attribute__((always_inline)) {
+      bad->inf_count += value == 0x7f800000u;
+      bad->nan_count += value > 0x7f800000u;
+      if (value >= 0x7f800000u && first + lane < bad->first_nonfinite) bad->first_nonfinite = first + lane;
     };
     if constexpr (Lanes <= unrolled_lanes) {
 #pragma unroll

@@ -113,7 +113,7 @@ struct stream {
   element_type type;
 
   bool exists() const { return address != 0; }
-  bool is_aligned(unsigned lanes) const { return address % (lanes * size_of(type)) == 0; }
+  bool is_aligned(unsigned lanes) const { return address % (lanes * bytes_per_element(type)) == 0; }
 
   template <unsigned Lanes, typename Place>
   [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
@@ -137,7 +137,7 @@ struct stream {
 template <typename Action>
 [[gnu::always_inline]] inline void with_streams(const stream& in, const stream& out, Action action) {
   using half = format<element_type::float16>;
-  using brain = format<element_type::bfloat16>;
+  using bf16 = format<element_type::bfloat16>;
   using single = format<element_type::float32>;
   const auto is = [&](element_type a, element_type b) { return in.type == a && out.type == b; };
   const auto typed = [&]<typename In, typename Out>(In, Out) __attribute__((always_inline)) {
@@ -146,17 +146,17 @@ template <typename Action>
   if (is(element_type::float16, element_type::float32)) {
     typed(half{}, single{});
   } else if (is(element_type::bfloat16, element_type::float32)) {
-    typed(brain{}, single{});
+    typed(bf16{}, single{});
   } else if (is(element_type::float32, element_type::float32)) {
     typed(single{}, single{});
   } else if (is(element_type::float32, element_type::float16)) {
     typed(single{}, half{});
   } else if (is(element_type::float32, element_type::bfloat16)) {
-    typed(single{}, brain{});
+    typed(single{}, bf16{});
   } else if (is(element_type::float16, element_type::float16)) {
     typed(half{}, half{});
   } else if (is(element_type::bfloat16, element_type::bfloat16)) {
-    typed(brain{}, brain{});
+    typed(bf16{}, bf16{});
   } else {
     action(in, out);
   }

@@ -22,7 +22,7 @@ class row_matrix {
       : address_(reinterpret_cast<std::uintptr_t>(data)),
         stride_(stride),
         type_(type),
-        aligned_(address_ % (Lanes * size_of(type)) == 0 && stride % Lanes == 0) {}
+        aligned_(address_ % (Lanes * bytes_per_element(type)) == 0 && stride % Lanes == 0) {}
 
   bool exists() const { return address_ != 0; }
 

@@ -130,7 +130,7 @@ struct finish {
   element_type type;
   std::uint64_t stride;
   float alpha, beta;
-  activation then;
+  activation function;
 };
 
 /// Parameters of every kernel that multiplies matrices, as the host passes them.
@@ -147,21 +147,22 @@ struct product {
                                                  std::uint64_t b_batch, bool b_transposed, void* c, element_type c_type,
                                                  std::uint64_t c_stride, std::uint64_t c_batch, std::uint32_t m,
                                                  std::uint32_t n, std::uint32_t k, float alpha, float beta,
-                                                 const void* bias, element_type bias_type, activation then) {
+                                                 const void* bias, element_type bias_type, activation function) {
     const std::uint32_t across = (n - 1) / TileColumns + 1, tiles = ((m - 1) / TileRows + 1) * across;
     const std::uint32_t matrix = item.group / tiles, tile = item.group % tiles;
     // With a factor of another type, nothing is staged: so nothing must be written.
     const bool is_known = is_among<matrix_types>(a_type) && is_among<matrix_types>(b_type) &&
                           (bias == nullptr || is_among<matrix_types>(bias_type));
     const auto at = [&](const void* first, element_type type, std::uint64_t distance) {
-      return reinterpret_cast<std::uintptr_t>(first) + matrix * distance * size_of(type);
+      return reinterpret_cast<std::uintptr_t>(first) + matrix * distance * bytes_per_element(type);
     };
-    return {{reinterpret_cast<const void*>(at(a, a_type, a_batch)), a_type, a_stride, a_transposed, m, k},
-            {reinterpret_cast<const void*>(at(b, b_type, b_batch)), b_type, b_stride, b_transposed, k, n},
-            {bias, bias_type, 0, false, bias != nullptr ? 1u : 0u, n},
-            {reinterpret_cast<void*>(at(c, c_type, c_batch)), is_known ? c_type : no_type, c_stride, alpha, beta, then},
-            tile / across * TileRows,
-            tile % across * TileColumns};
+    return {
+        {reinterpret_cast<const void*>(at(a, a_type, a_batch)), a_type, a_stride, a_transposed, m, k},
+        {reinterpret_cast<const void*>(at(b, b_type, b_batch)), b_type, b_stride, b_transposed, k, n},
+        {bias, bias_type, 0, false, bias != nullptr ? 1u : 0u, n},
+        {reinterpret_cast<void*>(at(c, c_type, c_batch)), is_known ? c_type : no_type, c_stride, alpha, beta, function},
+        tile / across * TileRows,
+        tile % across * TileColumns};
   }
 };
 
@@ -240,12 +241,12 @@ struct tile_walk {
   }
 
   template <typename Out, typename Place>
-  [[gnu::always_inline]] static void finish_pack(const finish& how, const Out& out, const Place& place,
+  [[gnu::always_inline]] static void finish_pack(const finish& options, const Out& out, const Place& place,
                                                  pack<float, Lanes> sum, pack<float, Lanes> bias) {
-    pack<float, Lanes> x = how.alpha * sum;
-    if (how.beta != 0.0f)
-      x = __builtin_elementwise_fma(pack<float, Lanes>(how.beta), out.template load<Lanes>(place), x);
-    out.template store<Lanes>(place, activate<Lanes>(how.then, x + bias));
+    pack<float, Lanes> x = options.alpha * sum;
+    if (options.beta != 0.0f)
+      x = __builtin_elementwise_fma(pack<float, Lanes>(options.beta), out.template load<Lanes>(place), x);
+    out.template store<Lanes>(place, activate<Lanes>(options.then, x + bias));
   }
 };
 

@@ -224,7 +224,7 @@ class Program(unittest.TestCase):
             file.write_text(text)
             report = self.simulate("--preset", "pytorch", "--init", "512", "--ledger", str(file))
             self.assertEqual((report["steps"], report["skips"], report["recorded_skips"]), (2, 0, 1))
-            self.assertEqual(report["largest_safe_scale"], 512)
+            self.assertEqual(report["max_safe_scale"], 512)
             self.assertEqual(call("simulate", "--ledger", str(file), "--where", "host").returncode, 2)
             file.write_text("step,outcome\n1,flown\n")
             refused = call("simulate", "--ledger", str(file))
@@ -343,9 +343,9 @@ class Program(unittest.TestCase):
             self.assertEqual(half["results"][0]["exponents"], [[-24, 1], [0, 1], [15, 1]])
             self.assertEqual((half["results"][0]["amax"], half["results"][0]["headroom"]), (65504, 0))
             file.write_bytes(struct.pack("<2H", 0x3F80, 0x7F00))  # 1 and 2^127
-            brain = self.exponents("--file", str(file), "--type", "bfloat16", "--scale", "65536")
-            self.assertEqual(brain["results"][1]["exponents"], [[16, 1], [128, 1]])
-            self.assertEqual(brain["results"][1]["overflow"], 2)
+            bf16 = self.exponents("--file", str(file), "--type", "bfloat16", "--scale", "65536")
+            self.assertEqual(bf16["results"][1]["exponents"], [[16, 1], [128, 1]])
+            self.assertEqual(bf16["results"][1]["overflow"], 2)
 
     def test_exponents_are_drawn(self):
         done = call("exponents", "--scale", "65536")

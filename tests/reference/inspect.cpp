@@ -11,16 +11,16 @@ statistics inspect(std::uint64_t count, number_format format,
   statistics found;
   for (std::uint64_t i = 0; i < count; ++i) {
     const number x = decode(element(i), format);
-    if (x.what == kind::infinity || x.what == kind::nan) {
-      ++(x.what == kind::nan ? found.nans : found.infs);
-      found.first_bad = std::min(found.first_bad, i);
+    if (x.value_kind == kind::infinity || x.value_kind == kind::nan) {
+      ++(x.value_kind == kind::nan ? found.nan_count : found.inf_count);
+      found.first_nonfinite = std::min(found.first_nonfinite, i);
       continue;
     }
-    if (x.what == kind::zero) ++found.zeros;
-    if (x.what == kind::subnormal) ++found.subnormals;
+    if (x.value_kind == kind::zero) ++found.zero_count;
+    if (x.value_kind == kind::subnormal) ++found.subnormal_count;
     found.amax = std::max(found.amax, std::abs(x.value));
     found.sum_of_squares += x.value * x.value;
-    found.sum_of_magnitudes += std::abs(x.value);
+    found.abs_sum += std::abs(x.value);
     if (x.value != 0) ++found.exponents[std::ilogb(x.value)];
   }
   return found;

@@ -10,11 +10,11 @@
 namespace reference {
 
 struct statistics {
-  std::uint64_t infs = 0, nans = 0, zeros = 0, subnormals = 0;
-  std::uint64_t first_bad = ~std::uint64_t{0};
+  std::uint64_t inf_count = 0, nan_count = 0, zero_count = 0, subnormal_count = 0;
+  std::uint64_t first_nonfinite = ~std::uint64_t{0};
   double amax = 0;            ///< of the finite elements
   double sum_of_squares = 0;  ///< of the finite elements
-  double sum_of_magnitudes = 0;
+  double abs_sum = 0;
   std::map<int, std::uint64_t> exponents;  ///< how many finite elements but zero have which exponent
 };
 

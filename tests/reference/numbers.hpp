@@ -13,7 +13,7 @@ struct number_format {
 };
 
 inline constexpr number_format binary16{5, 10};
-inline constexpr number_format brain16{8, 7};
+inline constexpr number_format bf16{8, 7};
 inline constexpr number_format binary32{8, 23};
 inline constexpr number_format binary64{11, 52};
 inline constexpr number_format e4m3{4, 3, false};
@@ -22,7 +22,7 @@ inline constexpr number_format e5m2{5, 2};
 enum class kind { zero, subnormal, normal, infinity, nan };
 
 struct number {
-  kind what;
+  kind value_kind;
   double value;  ///< signed; NaN for a NaN
 };
 

@@ -16,7 +16,7 @@ struct float16 {
 struct bfloat16 {
   using bits = std::uint16_t;
   static constexpr syclamp::element_type type = syclamp::element_type::bfloat16;
-  static constexpr reference::number_format format = reference::brain16;
+  static constexpr reference::number_format format = reference::bf16;
   static constexpr bits infinity = 0x7f80, sign = 0x8000, quiet_nan = 0x7fc0, signalling_nan = 0x7f81;
 };
 struct float32 {
@@ -53,7 +53,7 @@ struct float8_e5m2 {
 constexpr reference::number_format format_of(syclamp::element_type type) {
   switch (type) {
     case syclamp::element_type::float16: return reference::binary16;
-    case syclamp::element_type::bfloat16: return reference::brain16;
+    case syclamp::element_type::bfloat16: return reference::bf16;
     case syclamp::element_type::float32: return reference::binary32;
     case syclamp::element_type::float64: return reference::binary64;
     case syclamp::element_type::float8_e4m3: return reference::e4m3;
@@ -64,7 +64,7 @@ constexpr reference::number_format format_of(syclamp::element_type type) {
 
 template <typename Format>
 bool same_number(std::uint64_t a, std::uint64_t b) {
-  const bool both_nan = reference::decode(a, Format::format).what == reference::kind::nan &&
-                        reference::decode(b, Format::format).what == reference::kind::nan;
+  const bool both_nan = reference::decode(a, Format::format).value_kind == reference::kind::nan &&
+                        reference::decode(b, Format::format).value_kind == reference::kind::nan;
   return a == b || both_nan;
 }

@@ -13,7 +13,7 @@
 namespace {
 
 std::atomic<bool> is_armed = false;
-std::atomic<unsigned> seen = 0, deadly = 0;
+std::atomic<unsigned> count = 0, deadly = 0;
 bool kills_afterwards = false;
 
 [[noreturn]] void die() {
@@ -23,7 +23,7 @@ bool kills_afterwards = false;
 /// Whether this is the call; ends the process if that has to be before it.
 bool is_last() {
   if (!is_armed) return false;
-  const bool is_it = ++seen == deadly;
+  const bool is_it = ++count == deadly;
   if (is_it && !kills_afterwards) die();
   return is_it;
 }
@@ -41,7 +41,7 @@ long call(long number, Args... args) {
 void kill_at(unsigned call, bool afterwards) {
   kills_afterwards = afterwards;
   deadly = call;
-  seen = 0;
+  count = 0;
   is_armed = true;
 }
 
@@ -71,7 +71,7 @@ ssize_t write(int file, const void* data, size_t bytes) {
 }
 
 int fsync(int file) { return static_cast<int>(call(SYS_fsync, file)); }
-int flock(int file, int how) { return static_cast<int>(call(SYS_flock, file, how)); }
+int flock(int file, int signal) { return static_cast<int>(call(SYS_flock, file, signal)); }
 int fchmod(int file, mode_t mode) noexcept { return static_cast<int>(call(SYS_fchmod, file, mode)); }
 int close(int file) { return static_cast<int>(call(SYS_close, file)); }
 int unlink(const char* path) noexcept { return static_cast<int>(call(SYS_unlinkat, AT_FDCWD, path, 0)); }

@@ -29,10 +29,10 @@ class typed_buffer {
   typed_buffer(const sycl::queue& queue, syclamp::element_type type, const std::vector<std::uint64_t>& patterns,
                std::size_t offset = 0)
       : type_(type),
-        narrow_(queue, convert<std::uint16_t>(size_of(type) == 2, patterns), offset),
-        wide_(queue, convert<std::uint32_t>(size_of(type) == 4, patterns), offset) {}
+        narrow_(queue, convert<std::uint16_t>(bytes_per_element(type) == 2, patterns), offset),
+        wide_(queue, convert<std::uint32_t>(bytes_per_element(type) == 4, patterns), offset) {}
 
-  void* data() const { return size_of(type_) == 2 ? static_cast<void*>(narrow_.data()) : wide_.data(); }
+  void* data() const { return bytes_per_element(type_) == 2 ? static_cast<void*>(narrow_.data()) : wide_.data(); }
   syclamp::element_type type() const { return type_; }
   std::vector<std::uint64_t> patterns() const {
     const auto narrow = narrow_.read();
@@ -68,19 +68,19 @@ inline std::vector<std::uint64_t> random_patterns(syclamp::element_type type, st
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(-largest, largest);
   std::vector<std::uint64_t> patterns(count);
-  for (auto& one : patterns) one = reference::encode(uniform(random), format_of(type));
+  for (auto& entry : patterns) entry = reference::encode(uniform(random), format_of(type));
   return patterns;
 }
 
 /// A matrix with gaps between its rows, which hold NaNs. Elements begin at `offset` from an aligned address.
 class device_matrix {
  public:
-  device_matrix(const syclamp::engine& on, syclamp::element_type type, std::size_t rows, std::size_t columns,
+  device_matrix(const syclamp::engine& engine, syclamp::element_type type, std::size_t rows, std::size_t columns,
                 std::uint32_t seed, std::size_t gap = 0, std::size_t offset = 0, bool all_nan = false)
       : rows_(rows),
         columns_(columns),
         stride_(columns + gap),
-        memory_(on.queue(), type, image(type, seed, all_nan), offset) {}
+        memory_(engine.queue(), type, image(type, seed, all_nan), offset) {}
 
   syclamp::matrix_view view() const { return {memory_.data(), rows_, columns_, memory_.type(), stride_}; }
   reference::matrix read() const {

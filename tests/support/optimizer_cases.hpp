@@ -99,7 +99,7 @@ inline const std::vector<optimizer_case>& optimizer_cases() {
 /// The case with this name.
 inline const optimizer_case& optimizer_case_named(std::string_view name) {
   const auto& all = optimizer_cases();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.name == name; });
   if (found == all.end()) throw std::out_of_range("there is no case " + std::string(name));
   return *found;
 }

@@ -5,8 +5,8 @@
 #include "tests/support/resumable_training.hpp"
 
 struct resumable_program {
-  syclamp::engine on;
-  resumable_training run{on,
+  syclamp::engine engine;
+  resumable_training run{engine,
                          syclamp::adamw{},
                          {"BF16 with remainders",
                           syclamp::element_type::bfloat16,
@@ -15,5 +15,5 @@ struct resumable_program {
                           false,
                           {.remainders = true}},
                          few_tensors(),
-                         {.init = 1024, .interval = 3}};
+                         {.init_scale = 1024, .growth_interval = 3}};
 };

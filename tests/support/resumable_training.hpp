@@ -52,24 +52,24 @@ class resumable_training {
   resumable_training(const syclamp::engine& engine, const syclamp::optimizer_settings& settings,
                      const storage_case& storage, const std::vector<cut>& cuts,
                      const syclamp::scaling_policy& policy = {}, double first_weight = 1.0)
-      : on(engine),
+      : engine(engine),
         storage_(storage),
         cuts_(cuts),
-        gradients_(on.queue(), zeros(storage.gradient)),
-        model_(on.queue(), weights(storage.model, first_weight)),
-        master_(on.queue(), weights(syclamp::element_type::float32, first_weight)),
-        optimizer(on, describe(), std::vector{settings, settings}, storage.options),
-        scaler(on, policy) {}
+        gradients_(engine.queue(), zeros(storage.gradient)),
+        model_(engine.queue(), weights(storage.model, first_weight)),
+        master_(engine.queue(), weights(syclamp::element_type::float32, first_weight)),
+        optimizer(engine, describe(), std::vector{settings, settings}, storage.options),
+        scaler(engine, policy) {}
 
   /// Step `number`, counted from 0. Its gradients overflow if that ends in 2 or 5.
   void step(std::uint64_t number, const float* max_norm = nullptr) {
-    const double scale = static_cast<double>(scaler.current_scale());
+    const double scale = static_cast<double>(scaler.get_scale());
     std::vector<std::uint8_t> content = zeros(storage_.gradient);
     for (std::uint64_t i = 0; i < total(); ++i) put(content, storage_.gradient, i, gradient(number, i) * scale);
     if (number % 10 == 2 || number % 10 == 5)
       put(content, storage_.gradient, 1234, std::numeric_limits<double>::infinity());
-    on.queue().memcpy(gradients_.data(), content.data(), content.size()).wait();
-    scaler.scaled_by_caller();
+    engine.queue().memcpy(gradients_.data(), content.data(), content.size()).wait();
+    scaler.begin_step();
     scaler.step(optimizer, max_norm);
     scaler.update();
   }
@@ -105,7 +105,7 @@ class resumable_training {
 
   static std::uint64_t total() { return group_sizes[0] + group_sizes[1]; }
 
-  syclamp::engine on;
+  syclamp::engine engine;
 
  private:
   /// Between -2^-6 and 2^-6.
@@ -115,12 +115,12 @@ class resumable_training {
   }
 
   static std::vector<std::uint8_t> zeros(syclamp::element_type type) {
-    return std::vector<std::uint8_t>(total() * syclamp::size_of(type));
+    return std::vector<std::uint8_t>(total() * syclamp::bytes_per_element(type));
   }
 
   static void put(std::vector<std::uint8_t>& to, syclamp::element_type type, std::uint64_t index, double value) {
     const std::uint64_t bits = reference::encode(value, format_of(type));
-    const std::uint32_t size = syclamp::size_of(type);
+    const std::uint32_t size = syclamp::bytes_per_element(type);
     for (std::uint32_t i = 0; i < size; ++i) to[index * size + i] = static_cast<std::uint8_t>(bits >> (8 * i));
   }
 
@@ -132,9 +132,9 @@ class resumable_training {
   }
 
   std::vector<std::uint64_t> patterns(const void* data, std::uint64_t count, syclamp::element_type type) const {
-    const std::uint32_t size = syclamp::size_of(type);
+    const std::uint32_t size = syclamp::bytes_per_element(type);
     std::vector<std::uint8_t> bytes(count * size);
-    if (count != 0) on.queue().memcpy(bytes.data(), data, bytes.size()).wait();
+    if (count != 0) engine.queue().memcpy(bytes.data(), data, bytes.size()).wait();
     std::vector<std::uint64_t> all(count);
     for (std::uint64_t i = 0; i < bytes.size(); ++i) all[i / size] |= std::uint64_t{bytes[i]} << (8 * (i % size));
     return all;
@@ -143,13 +143,13 @@ class resumable_training {
   std::vector<syclamp::parameter> describe() const {
     std::vector<syclamp::parameter> all;
     std::array<std::uint64_t, 2> next = {0, group_sizes[0]};
-    for (const cut& one : cuts_) {
-      const std::uint64_t first = next[one.group];
-      next[one.group] += one.count;
-      const auto view = [&](const device_buffer<std::uint8_t>& of, syclamp::element_type type) {
-        return syclamp::array_view{of.data() + first * syclamp::size_of(type), one.count, type};
+    for (const cut& cut : cuts_) {
+      const std::uint64_t first = next[cut.group];
+      next[cut.group] += cut.count;
+      const auto view = [&](const device_buffer<std::uint8_t>& buffer, syclamp::element_type type) {
+        return syclamp::array_view{buffer.data() + first * syclamp::bytes_per_element(type), cut.count, type};
       };
-      syclamp::parameter each{.gradient = view(gradients_, storage_.gradient), .group = one.group};
+      syclamp::parameter each{.gradient = view(gradients_, storage_.gradient), .group = cut.group};
       if (storage_.has_model) each.model = view(model_, storage_.model);
       if (storage_.has_master) each.master = view(master_, syclamp::element_type::float32);
       all.push_back(each);

@@ -14,9 +14,9 @@ inline const float no_number = std::numeric_limits<float>::quiet_NaN();
 /// weights += unscaled, clipped gradients; nothing if the decision says so. One kernel: climbing by SGD with rate 1.
 class adding_optimizer final : public syclamp::optimizer {
  public:
-  adding_optimizer(const syclamp::engine& on, std::size_t elements, float* gradients)
-      : weights_(on.queue(), std::vector<float>(elements, 0.0f)),
-        sgd_(on, {{.gradient = {gradients, elements}, .model = {weights_.data(), elements}, .name = "weight"}},
+  adding_optimizer(const syclamp::engine& engine, std::size_t elements, float* gradients)
+      : weights_(engine.queue(), std::vector<float>(elements, 0.0f)),
+        sgd_(engine, {{.gradient = {gradients, elements}, .model = {weights_.data(), elements}, .name = "weight"}},
              syclamp::sgd{.lr = 1, .maximize = true}) {}
 
   const syclamp::tensor_list& gradients() const override { return sgd_.gradients(); }
@@ -36,22 +36,22 @@ struct training {
 
   explicit training(const syclamp::engine& engine, const syclamp::scaling_policy& policy = {},
                     const syclamp::scaler_options& options = {})
-      : on(engine),
-        gradients(on.queue(), std::vector<float>(elements, 0.0f)),
-        optimizer(on, elements, gradients.data()),
-        scaler(on, policy, options) {}
+      : engine(engine),
+        gradients(engine.queue(), std::vector<float>(elements, 0.0f)),
+        optimizer(engine, elements, gradients.data()),
+        scaler(engine, policy, options) {}
 
   /// The backward pass: every gradient is `value`, scaled; `special` is put at one place as it is.
   void backward(float value, float scale, float special = 0.0f) {
     std::vector<float> content(elements, value * scale);
     if (special != 0.0f) content[special_place] = special;
-    on.queue().memcpy(gradients.data(), content.data(), content.size() * sizeof(float)).wait();
+    engine.queue().memcpy(gradients.data(), content.data(), content.size() * sizeof(float)).wait();
   }
 
   /// A whole step whose unscaled gradients are `value`.
   syclamp::step_record step(float value, float special = 0.0f, const float* max_norm = nullptr) {
-    const float scale = scaler.current_scale();
-    scaler.scaled_by_caller();
+    const float scale = scaler.get_scale();
+    scaler.begin_step();
     backward(value, scale, special);
     scaler.step(optimizer, max_norm);
     scaler.update();
@@ -59,7 +59,7 @@ struct training {
   }
 
   static constexpr std::size_t special_place = 37;
-  const syclamp::engine& on;
+  const syclamp::engine& engine;
   device_buffer<float> gradients;
   adding_optimizer optimizer;
   syclamp::loss_scaler scaler;

@@ -13,24 +13,20 @@
 /// Nothing is as it is by default.
 inline syclamp::scaling_policy odd_policy() {
   return {.mode = syclamp::scaling_mode::fixed,
-          .init = 0.1,
-          .growth = std::nextafter(1.5, 2.0),
-          .backoff = 0.7,
-          .backoff_by_growth = true,
-          .interval = 4294967295u,
+          .init_scale = 0.1,
+          .growth_factor = std::nextafter(1.5, 2.0),
+          .backoff_factor = 0.7,
+          .growth_interval = 4294967295u,
           .min = 1e-5,
           .max = 1e30,
           .power_of_two = false,
-          .grow = syclamp::growth_kind::headroom,
-          .test = syclamp::interval_test::wrapping,
-          .limits = syclamp::limit_kind::refuse,
-          .arithmetic = syclamp::scale_arithmetic::float64,
+          .growth_mode = syclamp::growth_kind::headroom,
           .hysteresis = 3,
-          .counting = syclamp::hysteresis_kind::accumulated,
+          .hysteresis_mode = syclamp::hysteresis_kind::accumulated,
           .tolerance = 1.0 / 3,
-          .limit = 448,
+          .amax_limit = 448,
           .margin = 2,
-          .largest_jump = 5,
+          .max_jump = 5,
           .nan_patience = 6,
           .give_up_after = 7,
           .on_give_up = syclamp::give_up_action::hold,
@@ -39,7 +35,11 @@ inline syclamp::scaling_policy odd_policy() {
           .spike_window = 8,
           .retries = 9,
           .clear_on_skip = true,
-          .one_step_late = true};
+          .replay = {.growth_test = syclamp::interval_test::wrapping,
+                     .bounds = syclamp::bounds_kind::refuse,
+                     .arithmetic = syclamp::scale_arithmetic::float64,
+                     .backoff_by_growth = true,
+                     .one_step_late = true}};
 }
 
 inline syclamp::scale_state odd_state() {
@@ -75,12 +75,12 @@ inline std::vector<syclamp::ledger_entry> odd_ledger() {
   record.amax = std::nanf("");
   record.clip = -std::nanf("");
   record.scale = 0.1f;
-  record.limit = -std::numeric_limits<float>::infinity();
+  record.amax_limit = -std::numeric_limits<float>::infinity();
   record.step = (1ull << 51) + 1;
-  record.first_bad = 0;
-  record.first_bad_tensor = 5;
-  record.first_bad_list = 6;
-  ledger[1].first_bad_name = "a \"b\", \xc3\xbc\n";
+  record.first_nonfinite = 0;
+  record.first_nonfinite_tensor = 5;
+  record.first_nonfinite_list = 6;
+  ledger[1].first_nonfinite_name = "a \"b\", \xc3\xbc\n";
   return ledger;
 }
 
@@ -89,7 +89,7 @@ inline syclamp::scaler_snapshot odd_snapshot() { return {odd_policy(), {odd_stat
 inline syclamp::scaler_snapshot small_snapshot() {
   syclamp::scaler_snapshot snapshot = syclamp::scaler_snapshot::fresh({});
   snapshot.scales[0].attempted = 1;
-  snapshot.ledger.emplace_back().first_bad_name = "w";
+  snapshot.ledger.emplace_back().first_nonfinite_name = "w";
   snapshot.ledger[0].record.step = 1;
   return snapshot;
 }

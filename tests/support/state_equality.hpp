@@ -6,18 +6,26 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 #include "state/codec/state_fields.hpp"
 #include "syclamp/scaler_snapshot.hpp"
 
 /// The table of fields has every member once, or it would not compile.
-inline bool same(const syclamp::scaling_policy& a, const syclamp::scaling_policy& b) {
-  bool are_same = true;
-  syclamp::for_each_field<syclamp::scaling_policy>(
-      [&](const auto& one) { are_same = are_same && a.*one.member == b.*one.member; });
-  return are_same;
+template <typename Value>
+bool same_fields(const Value& a, const Value& b) {
+  if constexpr (!std::is_class_v<Value>) {
+    return a == b;
+  } else {
+    bool are_same = true;
+    syclamp::for_each_field<Value>(
+        [&](const auto& field) { are_same = are_same && same_fields(a.*field.member, b.*field.member); });
+    return are_same;
+  }
 }
+
+inline bool same(const syclamp::scaling_policy& a, const syclamp::scaling_policy& b) { return same_fields(a, b); }
 
 /// Of structs without padding.
 template <typename Struct>
@@ -29,7 +37,7 @@ bool same_bits(const Struct& a, const Struct& b) {
 inline bool same(const syclamp::scale_state& a, const syclamp::scale_state& b) { return same_bits(a, b); }
 
 inline bool same(const syclamp::ledger_entry& a, const syclamp::ledger_entry& b) {
-  return same_bits(a.record, b.record) && a.first_bad_name == b.first_bad_name;
+  return same_bits(a.record, b.record) && a.first_nonfinite_name == b.first_nonfinite_name;
 }
 
 template <typename Element>

@@ -20,7 +20,7 @@ template <typename Format>
 std::vector<typename Format::bits> any_bits(std::uint64_t count, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<typename Format::bits> data(count);
-  for (auto& one : data) one = static_cast<typename Format::bits>(std::uint64_t{random()} << 32 | random());
+  for (auto& entry : data) entry = static_cast<typename Format::bits>(std::uint64_t{random()} << 32 | random());
   return data;
 }
 
@@ -32,10 +32,10 @@ std::vector<typename Format::bits> finite_bits(std::uint64_t count, std::uint32_
   constexpr int fraction_bits = Format::format.fraction_bits, bias = (1 << (Format::format.exponent_bits - 1)) - 1;
   auto data = any_bits<Format>(count, seed);
   std::mt19937 random(seed + 1);
-  for (auto& one : data) {
+  for (auto& entry : data) {
     const auto exponent = static_cast<bits>(bias - std::min(bias - 1, 6) + static_cast<int>(random() % 7));
-    const auto rest = static_cast<bits>(one & (Format::sign | ((bits{1} << fraction_bits) - 1)));
-    one = random() % 10 == 0 ? bits{0} : static_cast<bits>(rest | static_cast<bits>(exponent << fraction_bits));
+    const auto rest = static_cast<bits>(entry & (Format::sign | ((bits{1} << fraction_bits) - 1)));
+    entry = random() % 10 == 0 ? bits{0} : static_cast<bits>(rest | static_cast<bits>(exponent << fraction_bits));
   }
   return data;
 }
@@ -45,10 +45,10 @@ template <typename Format>
 struct tensors_of_all_sizes {
   using bits = typename Format::bits;
 
-  tensors_of_all_sizes(const syclamp::engine& on, std::uint32_t seed, std::size_t offset, bool finite = false)
+  tensors_of_all_sizes(const syclamp::engine& engine, std::uint32_t seed, std::size_t offset, bool finite = false)
       : content(finite ? finite_bits<Format>(total(), seed) : any_bits<Format>(total(), seed)),
-        memory(on.queue(), content, offset),
-        list(on, describe()) {}
+        memory(engine.queue(), content, offset),
+        list(engine, describe()) {}
 
   static std::uint64_t total() {
     std::uint64_t sum = 0;
@@ -80,7 +80,7 @@ struct tensors_of_all_sizes {
 };
 
 struct device_scalar {
-  device_scalar(const syclamp::engine& on, float value) : memory(on.queue(), {value}) {}
+  device_scalar(const syclamp::engine& engine, float value) : memory(engine.queue(), {value}) {}
   operator const float*() const { return memory.data(); }
   device_buffer<float> memory;
 };

@@ -32,7 +32,7 @@ inline const optimizer_case& any_tensor_wise_case() {
 template <typename Gradient>
 using copy_of = std::conditional_t<std::is_same_v<Gradient, float32>, void, Gradient>;
 
-/// Gradients that are scaled by 4 and to be clipped to three quarters.
+/// Gradients that are scaled by 4 and to be clipped to third quarters.
 inline constexpr syclamp::step_decision unscale_and_clip{1, 1.0f, 0.25f, 0.75f};
 inline constexpr double unscaled_and_clipped = 0.25 * 0.75;
 
@@ -50,7 +50,8 @@ struct training_state {
 
 /// A decision in device memory.
 struct device_decision {
-  device_decision(const syclamp::engine& on, const syclamp::step_decision& value) : memory(on.queue(), {value}) {}
+  device_decision(const syclamp::engine& engine, const syclamp::step_decision& value)
+      : memory(engine.queue(), {value}) {}
   operator const syclamp::step_decision*() const { return memory.data(); }
   device_buffer<syclamp::step_decision> memory;
 };
@@ -64,14 +65,14 @@ struct training {
 
   training(const syclamp::engine& engine, const syclamp::optimizer_settings& settings, std::size_t offset,
            const syclamp::storage_options& storage = {}, std::uint32_t states = 3)
-      : on(engine),
-        gradients(on, 1, offset, true),
-        master(on, 2, offset, true),
-        model(on, 3, offset, true),
-        one(on.queue(), std::vector<std::uint32_t>(flat::total()), offset),
-        two(on.queue(), std::vector<std::uint32_t>(flat::total()), offset),
-        three(on.queue(), std::vector<std::uint32_t>(flat::total()), offset),
-        optimizer(on, describe(states), settings, storage) {}
+      : engine(engine),
+        gradients(engine, 1, offset, true),
+        master(engine, 2, offset, true),
+        model(engine, 3, offset, true),
+        first(engine.queue(), std::vector<std::uint32_t>(flat::total()), offset),
+        second(engine.queue(), std::vector<std::uint32_t>(flat::total()), offset),
+        third(engine.queue(), std::vector<std::uint32_t>(flat::total()), offset),
+        optimizer(engine, describe(states), settings, storage) {}
 
   std::vector<syclamp::parameter> describe(std::uint32_t states) const {
     std::vector<syclamp::parameter> all;
@@ -79,19 +80,19 @@ struct training {
     for (std::size_t i = 0; i < gradients.list.size(); ++i) {
       syclamp::parameter each{.gradient = gradients.list[i], .master = master.list[i]};
       if (has_model) each.model = model.list[i];
-      if (states > 0) each.states = {one.data() + place, two.data() + place, three.data() + place};
+      if (states > 0) each.states = {first.data() + place, second.data() + place, third.data() + place};
       all.push_back(each);
       place += gradients.list[i].count() + 3;
     }
     return all;
   }
 
-  /// Other gradients, finite but for the one at `overflow`, if there is one.
+  /// Other gradients, finite but for the one at `overflow`, if there is first.
   void backward(std::uint32_t seed, std::optional<std::uint64_t> overflow = {}) {
     gradients.content = finite_bits<Gradient>(flat::total(), seed);
     if (overflow) gradients.content[*overflow] = Gradient::infinity;
     const auto bytes = gradients.content.size() * sizeof gradients.content[0];
-    on.queue().memcpy(gradients.memory.data(), gradients.content.data(), bytes).wait();
+    engine.queue().memcpy(gradients.memory.data(), gradients.content.data(), bytes).wait();
   }
 
   training_state read() const {
@@ -99,40 +100,40 @@ struct training {
     now.master = master.memory.read();
     const auto copy = model.memory.read();
     now.model.assign(copy.begin(), copy.end());
-    now.states[0] = one.read();
-    now.states[1] = two.read();
-    now.states[2] = three.read();
+    now.states[0] = first.read();
+    now.states[1] = second.read();
+    now.states[2] = third.read();
     now.steps = optimizer.steps();
     return now;
   }
 
   bool canaries_are_alive() const {
-    return master.memory.canaries_are_alive() && model.memory.canaries_are_alive() && one.canaries_are_alive() &&
-           two.canaries_are_alive() && three.canaries_are_alive() && gradients.memory.canaries_are_alive();
+    return master.memory.canaries_are_alive() && model.memory.canaries_are_alive() && first.canaries_are_alive() &&
+           second.canaries_are_alive() && third.canaries_are_alive() && gradients.memory.canaries_are_alive();
   }
 
   void step(const syclamp::step_decision& decision) {
-    const device_decision there(on, decision);
+    const device_decision there(engine, decision);
     optimizer.apply(syclamp::step_inputs{optimizer.gradients(), there, false});
-    on.wait();
+    engine.wait();
   }
 
   double gradient(std::uint64_t i) const { return reference::decode(gradients.content[i], Gradient::format).value; }
 
-  syclamp::engine on;
+  syclamp::engine engine;
   tensors_of_all_sizes<Gradient> gradients;
   flat master;
   tensors_of_all_sizes<model_format> model;
-  device_buffer<std::uint32_t> one, two, three;
+  device_buffer<std::uint32_t> first, second, third;
   syclamp::fused_optimizer optimizer;
 };
 
 inline double number(std::uint32_t bits) { return static_cast<double>(std::bit_cast<float>(bits)); }
 
-/// In FP32, with half a unit in the last place u = 2^-24 for each rounding, numbers of the oracle are met to 32 u of
+/// In FP32, with half a first in the last place u = 2^-24 for each rounding, numbers of the oracle are met to 32 u of
 /// the size of their terms:
 ///   a gradient has been multiplied by the clip coefficient and decay been added: 2 u, 3 u with the rounded decay
-///   a first moment: β and 1 - β are rounded, two products, one sum: 4 u, and the gradient's 3 u
+///   a first moment: β and 1 - β are rounded, second products, one sum: 4 u, and the gradient's 3 u
 ///   a second moment: the same with a product and a gradient more: 5 u + 6 u, of which the root halves all but its own:
 ///   7 u the scalars: 1 - β^t to 4 u, lr and their quotient: 6 u; the root of the other, and its reciprocal: 4 u the
 ///   quotient of the moments: 7 u + 7 u + 4 u + 1 u; times the step 6 u + 1 u; the new weight: 1 u
@@ -145,8 +146,9 @@ inline bool is_near(double got, double want, double size) {
 /// How many elements are not what the oracle says after a step from `before` to `after`; what lies between the tensors
 /// must be as it was.
 template <typename Training>
-std::uint64_t count_wrong(const Training& run, const reference::optimizer_settings& by, const training_state& before,
-                          const training_state& after, double unscale, std::uint32_t states) {
+std::uint64_t count_wrong(const Training& run, const reference::optimizer_settings& settings,
+                          const training_state& before, const training_state& after, double unscale,
+                          std::uint32_t states) {
   std::uint64_t wrong = 0, undecided = 0;
   for (std::uint64_t i = 0; i < after.master.size(); ++i) {
     if (Training::flat::in_gap(i)) {
@@ -156,7 +158,7 @@ std::uint64_t count_wrong(const Training& run, const reference::optimizer_settin
     }
     reference::element now{number(before.master[i]), {}};
     for (std::uint32_t k = 0; k < states; ++k) now.state[k] = number(before.states[k][i]);
-    const auto want = reference::step(by, before.steps + 1, run.gradient(i) * unscale, now);
+    const auto want = reference::step(settings, before.steps + 1, run.gradient(i) * unscale, now);
     undecided += want.is_undecided ? 1 : 0;
     bool good = want.is_undecided || is_near(number(after.master[i]), want.next.weight, want.weight_size);
     for (std::uint32_t k = 0; k < states; ++k)

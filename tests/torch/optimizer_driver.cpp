@@ -28,28 +28,28 @@ namespace {
 using namespace syclamp;
 using nlohmann::json;
 
-std::string name_of(const optimizer_settings& settings) { return std::string(rule_of(settings).name); }
+std::string to_string(const optimizer_settings& settings) { return std::string(rule_of(settings).name); }
 
 /// Default settings, replaced by those that the case gives. The names of PyTorch's arguments are those of our members:
 /// optimizers.py compares them.
-optimizer_settings settings_of(const json& asked) {
+optimizer_settings settings_of(const json& request) {
   for (optimizer_settings& known : default_settings()) {
-    if (asked.at("optimizer") != name_of(known)) continue;
+    if (request.at("optimizer") != to_string(known)) continue;
     std::size_t used = 0;
     std::visit(
         [&](auto& settings) {
           for_each_setting(settings, [&](const char* name, auto& member) {
-            if (!asked.at("settings").contains(name)) return;
-            asked.at("settings").at(name).get_to(member);
+            if (!request.at("settings").contains(name)) return;
+            request.at("settings").at(name).get_to(member);
             ++used;
           });
         },
         known);
-    if (used != asked.at("settings").size())
-      throw invalid_argument("optimizer_driver: unknown settings among " + asked.at("settings").dump());
+    if (used != request.at("settings").size())
+      throw invalid_argument("optimizer_driver: unknown settings among " + request.at("settings").dump());
     return known;
   }
-  throw invalid_argument("optimizer_driver: no optimizer " + asked.at("optimizer").dump());
+  throw invalid_argument("optimizer_driver: no optimizer " + request.at("optimizer").dump());
 }
 
 json all_defaults() {
@@ -57,7 +57,7 @@ json all_defaults() {
   for (const optimizer_settings& known : default_settings())
     std::visit(
         [&](const auto& settings) {
-          json& own = all[name_of(known)];
+          json& own = all[to_string(known)];
           for_each_setting(settings, [&](const char* name, const auto& member) { own[name] = member; });
         },
         known);
@@ -66,15 +66,15 @@ json all_defaults() {
 
 element_type type_named(const std::string& name) {
   for (const element_type type : gradient_types)
-    if (name == syclamp::name_of(type)) return type;
+    if (name == syclamp::to_string(type)) return type;
   throw invalid_argument("optimizer_driver: no gradients of type " + name);
 }
 
 /// Memory that host and device share, gone at the end.
 class shared_memory {
  public:
-  shared_memory(const engine& on, std::size_t bytes)
-      : queue_(on.queue()), data_(sycl::aligned_alloc_shared<char>(64, bytes, queue_)), bytes_(bytes) {
+  shared_memory(const engine& engine, std::size_t bytes)
+      : queue_(engine.queue()), data_(sycl::aligned_alloc_shared<char>(64, bytes, queue_)), bytes_(bytes) {
     if (data_ == nullptr) throw out_of_memory_error("optimizer_driver: no memory");
   }
   ~shared_memory() { sycl::free(data_, queue_); }
@@ -101,31 +101,31 @@ void write(const Value& value) {
 
 class training {
  public:
-  training(const engine& on, const json& asked)
-      : on_(on),
-        type_(type_named(asked.at("type").get<std::string>())),
-        sizes_(asked.at("sizes").get<std::vector<std::uint64_t>>()),
+  training(const engine& engine, const json& request)
+      : on_(engine),
+        type_(type_named(request.at("type").get<std::string>())),
+        sizes_(request.at("sizes").get<std::vector<std::uint64_t>>()),
         total_(0),
-        weights_(on, total() * sizeof(float)),
-        gradients_(on, total_ * size_of(type_)),
-        model_(on, total_ * size_of(type_)),
-        max_norm_(on, sizeof(float)),
-        optimizer_((weights_.read(), on), parameters(), settings_of(asked)),
-        scaler_(on, policy_of(asked)),
-        clips_(!asked.at("max_norm").is_null()) {
-    if (clips_) *limit() = asked.at("max_norm").get<float>();
+        weights_(engine, total() * sizeof(float)),
+        gradients_(engine, total_ * bytes_per_element(type_)),
+        model_(engine, total_ * bytes_per_element(type_)),
+        max_norm_(engine, sizeof(float)),
+        optimizer_((weights_.read(), engine), parameters(), settings_of(request)),
+        scaler_(engine, policy_of(request)),
+        clips_(!request.at("max_norm").is_null()) {
+    if (clips_) *limit() = request.at("max_norm").get<float>();
   }
 
   void step() {
     gradients_.read();
-    scaler_.scaled_by_caller();
+    scaler_.begin_step();
     scaler_.step(optimizer_, clips_ ? limit() : nullptr);
     scaler_.update();
     on_.wait();
   }
 
   void report() const {
-    write(scaler_.current_scale());
+    write(scaler_.get_scale());
     write(optimizer_.steps());
     weights_.write();
     for (std::uint32_t k = 0; k < optimizer_.states(); ++k)
@@ -148,10 +148,10 @@ class training {
 
   float* limit() const { return reinterpret_cast<float*>(max_norm_.data()); }
 
-  static scaling_policy policy_of(const json& asked) {
-    scaling_policy policy = preset("pytorch");
-    policy.init = asked.at("init");
-    policy.interval = asked.at("interval");
+  static scaling_policy policy_of(const json& request) {
+    scaling_policy policy = scaling_preset("pytorch");
+    policy.init_scale = request.at("init");
+    policy.growth_interval = request.at("interval");
     return policy;
   }
 
@@ -159,10 +159,11 @@ class training {
     std::vector<parameter> all;
     std::uint64_t place = 0;
     for (const auto size : sizes_) {
-      parameter one{.gradient = {gradients_.data() + place * size_of(type_), size, type_},
-                    .master = {weights_.data() + place * sizeof(float), size, element_type::float32}};
-      if (type_ != element_type::float32) one.model = {model_.data() + place * size_of(type_), size, type_};
-      all.push_back(one);
+      parameter parameter{.gradient = {gradients_.data() + place * bytes_per_element(type_), size, type_},
+                          .master = {weights_.data() + place * sizeof(float), size, element_type::float32}};
+      if (type_ != element_type::float32)
+        parameter.model = {model_.data() + place * bytes_per_element(type_), size, type_};
+      all.push_back(parameter);
       place += size;
     }
     return all;
@@ -179,13 +180,13 @@ class training {
 };
 
 int run() {
-  const engine on;
+  const syclamp::engine engine;
   for (std::string line; std::getline(std::cin, line);) {
-    const json asked = json::parse(line);
-    training one(on, asked);
-    for (const char letter : asked.at("report").get<std::string>()) {
-      one.step();
-      if (letter == 'r') one.report();
+    const json request = json::parse(line);
+    training run(engine, request);
+    for (const char letter : request.at("report").get<std::string>()) {
+      run.step();
+      if (letter == 'r') run.report();
     }
   }
   return 0;

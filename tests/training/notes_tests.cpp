@@ -102,19 +102,19 @@ TEST_CASE("notes with numbers that no run has are refused by name and value") {
                                {"/scales/points/1/scale", -inf, "notes.scales[].scale is -inf"},
                                {"/held_out/points/0/accuracy", 1.5, "notes.held_out[].accuracy is 1.5"},
                                {"/skipped/points/0", 0, "skipped has step 0"},
-                               {"/tensors/0/zeros", 9.0, "notes.tensors[].zeros is 9"},
+                               {"/tensors/0/zeros", 9.0, "notes.tensors[].zero_count is 9"},
                                {"/tensors/0/amax", nan, "notes.tensors[].amax is nan"},
                                {"/exponents/step", huge, "notes.exponents.step is"},
                                {"/exponents/lowest", -100'000, "notes.exponents.lowest is -100000"},
                                {"/exponents/counts", std::vector<int>(1000), "notes.exponents.counts.size is 1000"}};
   const json good = json::from_cbor(notes_of(somebody, half_a_run()));
-  for (const wrong& one : all) {
-    CAPTURE(one.where);
+  for (const wrong& mistake : all) {
+    CAPTURE(mistake.where);
     json forged = good;
-    forged["result"].at(json::json_pointer(one.where)) = one.value;
+    forged["result"].at(json::json_pointer(mistake.where)) = mistake.value;
     const auto bytes = json::to_cbor(forged);
     CHECK_THROWS_MATCHES(read_notes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, somebody),
-                         invalid_argument, MessageMatches(ContainsSubstring(one.complaint)));
+                         invalid_argument, MessageMatches(ContainsSubstring(mistake.complaint)));
   }
 }
 
@@ -136,17 +136,17 @@ TEST_CASE("notes of a long run are of bounded size, and count everything") {
   constexpr std::uint64_t steps = 100'000, far = std::uint64_t{1} << 40;  // the longest numbers of steps
   for (std::uint64_t i = 1; i <= steps; ++i) {
     if (i % 7919 == 0) with_breaks = read_notes(notes_of(somebody, with_breaks), somebody);
-    for (run_result* const one : {&without_a_break, &with_breaks}) {
+    for (run_result* const result : {&without_a_break, &with_breaks}) {
       const double third = static_cast<double>(i) / 3;
-      one->steps = far + i;
-      one->losses.add({one->steps, third});
-      one->held_out.add({one->steps, third, 1 / (third + 1)});
-      one->scales.add({one->steps, third});
-      if (i % 3 != 0) one->skipped.add(one->steps);
+      result->steps = far + i;
+      result->losses.add({result->steps, third});
+      result->held_out.add({result->steps, third, 1 / (third + 1)});
+      result->scales.add({result->steps, third});
+      if (i % 3 != 0) result->skipped.add(result->steps);
     }
   }
   const std::string notes = notes_of(somebody, with_breaks);
-  CHECK(notes.size() + 4096 < longest_notes);  // less than that is left for names of tensors
+  CHECK(notes.size() + 4096 < max_notes_bytes);  // less than that is left for names of tensors
   const auto shown = json_of(read_notes(notes, somebody)), expected = json_of(without_a_break);
   CHECK(shown["skips"] == 1 + 66'667);
   for (const char* key : {"loss", "steps", "skips", "loss_curve", "held_out_curve", "scale_curve", "skipped_steps"}) {

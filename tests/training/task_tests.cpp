@@ -107,22 +107,22 @@ TEST_CASE("the waves of field are what their parameters say") {
       worst = std::max(
           worst, std::abs(wave(part->inputs.data() + i / 4096 * 8, i % 4096) - static_cast<double>(part->targets[i])));
   CHECK(worst < 4e-6);
-  for (const float one : field.training.inputs) REQUIRE((one >= -1.0f && one < 1.0f));
+  for (const float value : field.training.inputs) REQUIRE((value >= -1.0f && value < 1.0f));
 }
 
 TEST_CASE("data does not change from call to call, and the held-out samples are others") {
-  const task one = field_task(4), two = field_task(4);
-  CHECK(one.training.inputs == two.training.inputs);
-  CHECK(one.training.targets == two.training.targets);
-  CHECK(one.held_out.targets == two.held_out.targets);
-  CHECK(one.held_out.inputs[0] != one.training.inputs[0]);
+  const task task = field_task(4), two = field_task(4);
+  CHECK(task.training.inputs == two.training.inputs);
+  CHECK(task.training.targets == two.training.targets);
+  CHECK(task.held_out.targets == two.held_out.targets);
+  CHECK(task.held_out.inputs[0] != task.training.inputs[0]);
 }
 
 TEST_CASE("permutations hold every number once, and are a function of seed and stream") {
   const auto order = random_numbers(1, 2).permutation(1000);
-  std::vector<bool> seen(1000);
-  for (const auto i : order) seen.at(i) = true;
-  CHECK(seen == std::vector<bool>(1000, true));
+  std::vector<bool> used(1000);
+  for (const auto i : order) used.at(i) = true;
+  CHECK(used == std::vector<bool>(1000, true));
   CHECK(order == random_numbers(1, 2).permutation(1000));
   CHECK(order != random_numbers(1, 3).permutation(1000));
   CHECK(order != random_numbers(2, 2).permutation(1000));

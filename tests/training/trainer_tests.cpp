@@ -24,10 +24,10 @@ constexpr std::uint64_t batch_size = 64;
 
 run_settings dynamic_fp16(double init = 65536) {
   run_settings settings{.name = "fp16-dynamic", .precision = "fp16", .scaling = "dynamic"};
-  settings.formats = policy_named("mixed_float16");
-  settings.policy.init = init;
+  settings.formats = precision_preset("mixed_float16");
+  settings.policy.init_scale = init;
   settings.policy.max = 0x1p40;
-  settings.policy.interval = 5;
+  settings.policy.growth_interval = 5;
   return settings;
 }
 
@@ -74,13 +74,13 @@ std::string forged(const std::string& file, Change change) {
 }  // namespace
 
 TEST_CASE("training learns, tells what it did, and is the same twice, in one go or in two") {
-  const engine on = timed_engine();
+  const engine engine = timed_engine();
   const task field = field_task(batch_size);
-  trainer one(on, field, dynamic_fp16()), two(on, field, dynamic_fp16());
-  one.train(3, {});
+  trainer trained(engine, field, dynamic_fp16()), two(engine, field, dynamic_fp16());
+  trained.train(3, {});
   two.train(1, {});
   two.train(3, {});
-  const run_result& run = one.result();
+  const run_result& run = trained.result();
   CHECK(run.steps == 12);
   REQUIRE(run.losses.points().size() == 12);
   REQUIRE(run.scales.points().size() == 12);
@@ -101,19 +101,19 @@ TEST_CASE("training learns, tells what it did, and is the same twice, in one go 
   for (const std::uint64_t count : run.exponents.counts) elements += count;
   for (const tensor_result& tensor : run.tensors) expected += tensor.elements;
   CHECK(elements == expected);
-  CHECK(expected == one.weights() + batch_size * 4096);
+  CHECK(expected == trained.weights() + batch_size * 4096);
   CHECK(run.tensors.back().name == "output");
   CHECK(run.zero_share() < 0.5);
 }
 
 TEST_CASE("each epoch has all batches, in an order of its own") {
-  const engine on = timed_engine();
+  const engine engine = timed_engine();
   task field = field_task(batch_size);
   field.optimizer = {.lr = 0, .weight_decay = 0};  // so a batch has the same loss whenever it comes
-  trainer one(on, field, dynamic_fp16());
-  one.train(3, {});
+  trainer trained(engine, field, dynamic_fp16());
+  trained.train(3, {});
   std::vector<double> epochs[3];
-  for (std::size_t i = 0; i < 12; ++i) epochs[i / 4].push_back(losses_of(one.result())[i]);
+  for (std::size_t i = 0; i < 12; ++i) epochs[i / 4].push_back(losses_of(trained.result())[i]);
   CHECK((epochs[0] != epochs[1] || epochs[1] != epochs[2]));
   for (auto& epoch : epochs) std::ranges::sort(epoch);
   CHECK(epochs[0] == epochs[1]);
@@ -122,7 +122,7 @@ TEST_CASE("each epoch has all batches, in an order of its own") {
 }
 
 TEST_CASE("samples of digits are shuffled with their labels") {
-  const engine on;
+  const engine engine;
   task digits{.name = "digits", .model = {.widths = {2, 4, 10}}, .batch = 5};
   for (std::uint32_t i = 0; i < 10; ++i) {
     digits.training.inputs.insert(digits.training.inputs.end(), {static_cast<float>(i), -static_cast<float>(i)});
@@ -130,15 +130,15 @@ TEST_CASE("samples of digits are shuffled with their labels") {
   }
   digits.training.count = 10;
   digits.held_out = digits.training;
-  batches all(on, digits, element_type::float32, 1);
+  batches all(engine, digits, element_type::float32, 1);
   std::vector<std::uint32_t> orders[2];
   for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
     all.begin_epoch(epoch);
     for (std::uint64_t i = 0; i < 2; ++i) {
       float inputs[10];
       std::uint32_t labels[5];
-      on.queue().memcpy(inputs, all[i].inputs.data(), sizeof inputs).wait();
-      on.queue().memcpy(labels, all[i].labels, sizeof labels).wait();
+      engine.queue().memcpy(inputs, all[i].inputs.data(), sizeof inputs).wait();
+      engine.queue().memcpy(labels, all[i].labels, sizeof labels).wait();
       for (int k = 0; k < 5; ++k) {
         CHECK(inputs[2 * k] == static_cast<float>(labels[k]));
         CHECK(inputs[2 * k + 1] == -static_cast<float>(labels[k]));
@@ -152,11 +152,11 @@ TEST_CASE("samples of digits are shuffled with their labels") {
 }
 
 TEST_CASE("a scale that is too large costs steps, not the run") {
-  const engine on = timed_engine();
+  const engine engine = timed_engine();
   const task field = field_task(batch_size);
-  trainer one(on, field, dynamic_fp16(0x1p34));
-  one.train(10, {});
-  const run_result& run = one.result();
+  trainer trained(engine, field, dynamic_fp16(0x1p34));
+  trained.train(10, {});
+  const run_result& run = trained.result();
   REQUIRE(!run.skipped.empty());
   CHECK(run.skipped.points().front() == 1);
   CHECK(run.final_scale < 0x1p34);
@@ -165,13 +165,13 @@ TEST_CASE("a scale that is too large costs steps, not the run") {
 }
 
 TEST_CASE("FP16 without scaling loses gradients that FP32 has") {
-  const engine on = timed_engine();
+  const engine engine = timed_engine();
   const task field = field_task(batch_size);
   run_settings plain{.name = "fp32", .precision = "fp32", .scaling = "none"};
   plain.policy.mode = scaling_mode::disabled;
   run_settings narrow = plain;
-  narrow.formats = policy_named("mixed_float16");
-  trainer exact(on, field, plain), lossy(on, field, narrow);
+  narrow.formats = precision_preset("mixed_float16");
+  trainer exact(engine, field, plain), lossy(engine, field, narrow);
   exact.train(1, {});
   lossy.train(1, {});
   CHECK(exact.result().zero_share() == 0.0);
@@ -183,15 +183,15 @@ TEST_CASE("FP16 without scaling loses gradients that FP32 has") {
 }
 
 TEST_CASE("a run that shall stop ends with what there is, and goes on as if it never had") {
-  const engine on = timed_engine();
+  const engine engine = timed_engine();
   const task field = field_task(batch_size);
   const temporary_folder folder;
   const auto file = folder.path() / "run";
-  const auto begin = [&] { return std::make_unique<trainer>(on, field, dynamic_fp16(0x1p30)); };
-  const auto train_until = [](trainer& one, std::uint64_t steps) {
+  const auto begin = [&] { return std::make_unique<trainer>(engine, field, dynamic_fp16(0x1p30)); };
+  const auto train_until = [](trainer& run, std::uint64_t steps) {
     run_observer impatient;
-    impatient.shall_stop = [&] { return one.result().steps >= steps; };
-    one.train(3, impatient);
+    impatient.shall_stop = [&] { return run.result().steps >= steps; };
+    run.train(3, impatient);
   };
   const auto whole = begin();
   whole->train(3, {});
@@ -202,22 +202,22 @@ TEST_CASE("a run that shall stop ends with what there is, and goes on as if it n
   for (const bool is_saved : {true, false})
     for (const auto& stops : all_stops) {
       CAPTURE(is_saved, stops);
-      auto one = begin();
+      auto run = begin();
       for (const std::uint64_t stop : stops) {
-        const bool makes_steps = one->result().steps != stop;
-        train_until(*one, stop);
-        const run_result& result = one->result();
+        const bool makes_steps = run->result().steps != stop;
+        train_until(*run, stop);
+        const run_result& result = run->result();
         CHECK(result.steps == stop);
         CHECK(result.losses.points().size() == stop);
         CHECK(result.held_out.back().step == stop);
         CHECK(result.exponents.step == (makes_steps ? stop : stop / 4 * 4));  // else there are no gradients of a step
         if (!is_saved) continue;
-        one->save(file);
-        one = begin();
-        one->load(file);
+        run->save(file);
+        run = begin();
+        run->load(file);
       }
-      one->train(3, {});
-      CHECK(without_times(one->result()) == without_times(whole->result()));
+      run->train(3, {});
+      CHECK(without_times(run->result()) == without_times(whole->result()));
     }
 
   const auto back = begin();
@@ -230,11 +230,11 @@ TEST_CASE("a run that shall stop ends with what there is, and goes on as if it n
 }
 
 TEST_CASE("a checkpoint with forged notes is refused, and says why") {
-  const engine on = timed_engine();
+  const engine engine = timed_engine();
   const task field = field_task(batch_size);
   const temporary_folder folder;
   const auto file = folder.path() / "run";
-  trainer saved(on, field, dynamic_fp16());
+  trainer saved(engine, field, dynamic_fp16());
   saved.train(1, {});
   saved.save(file);
   std::ifstream stream(file, std::ios::binary);
@@ -242,9 +242,9 @@ TEST_CASE("a checkpoint with forged notes is refused, and says why") {
   using nlohmann::json;
   const auto load = [&](auto change) {
     std::ofstream(file, std::ios::binary) << forged(good, change);
-    trainer one(on, field, dynamic_fp16());
-    one.load(file);
-    return one.result();
+    trainer trained(engine, field, dynamic_fp16());
+    trained.load(file);
+    return trained.result();
   };
   const auto load_changed = [&](const char* where, const json& value) {
     return load([&](std::string& notes) {

@@ -19,9 +19,9 @@
 
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
-using syclamp::from_peer_state;
+using syclamp::from_framework_state;
 using syclamp::scaler_snapshot;
-using syclamp::to_peer_state;
+using syclamp::to_framework_state;
 
 namespace {
 
@@ -147,13 +147,13 @@ struct megatron_model {
 };
 
 scaler_snapshot short_of(const std::string& preset, std::uint32_t interval) {
-  syclamp::scaling_policy policy = syclamp::preset(preset);
-  policy.interval = interval;
+  syclamp::scaling_policy policy = syclamp::scaling_preset(preset);
+  policy.growth_interval = interval;
   return scaler_snapshot::fresh(policy);
 }
 
 void step(scaler_snapshot& scaler, bool overflow) {
-  advance(scaler, {overflow ? syclamp::found_inf : syclamp::found_nothing, 1.0f});
+  simulate_step(scaler, {overflow ? syclamp::found_inf : syclamp::found_nothing, 1.0f});
 }
 
 float scale_of(const scaler_snapshot& scaler) { return scaler.scales.at(0).scale; }
@@ -165,14 +165,14 @@ void check_against(Model model, const std::string& framework, const scaler_snaps
   std::mt19937 random(seed);
   std::vector<bool> run(120);
   for (std::size_t i = 0; i < run.size(); ++i) run[i] = random() % 5 == 0;
-  scaler_snapshot ours = from_peer_state(model.state().dump(), framework, base);
+  scaler_snapshot ours = from_framework_state(model.state().dump(), framework, base);
   for (std::size_t now = 0; now < 60; ++now) {
     CAPTURE(framework, now, seed);
     json saved = model.state();
     if (framework == "megatron") saved["hysteresis_tracker"] = std::max(1, saved["hysteresis_tracker"].get<int>());
-    REQUIRE(json::parse(to_peer_state(ours, framework)) == saved);
+    REQUIRE(json::parse(to_framework_state(ours, framework)) == saved);
 
-    scaler_snapshot loaded = from_peer_state(model.state().dump(), framework, base);
+    scaler_snapshot loaded = from_framework_state(model.state().dump(), framework, base);
     Model future = model;
     for (std::size_t later = now; later < run.size(); ++later) {
       step(loaded, run[later]);
@@ -196,8 +196,8 @@ scaler_snapshot busy(const std::string& framework) {
   return scaler;
 }
 
-std::string with(const std::string& framework, const std::string& key, const json& value) {
-  json state = json::parse(to_peer_state(busy(framework), framework));
+std::string state_with(const std::string& framework, const std::string& key, const json& value) {
+  json state = json::parse(to_framework_state(busy(framework), framework));
   (framework == "apex" && !key.starts_with("loss_scaler") ? state["loss_scaler0"] : state)[key] = value;
   return state.dump();
 }
@@ -207,18 +207,18 @@ std::string with(const std::string& framework, const std::string& key, const jso
 TEST_CASE("PyTorch: a checkpoint goes on as it would have") {
   pytorch_model model;
   model.interval = 3;
-  check_against(model, "pytorch", scaler_snapshot::fresh(syclamp::preset("pytorch")));
+  check_against(model, "pytorch", scaler_snapshot::fresh(syclamp::scaling_preset("pytorch")));
   model.growth = 1.5;
   model.backoff = 0.7;  // rounds
-  check_against(model, "pytorch", scaler_snapshot::fresh(syclamp::preset("pytorch")));
+  check_against(model, "pytorch", scaler_snapshot::fresh(syclamp::scaling_preset("pytorch")));
   model.tracker = 5;  // the interval was lowered: no growth until the next overflow
-  check_against(model, "pytorch", scaler_snapshot::fresh(syclamp::preset("pytorch")));
+  check_against(model, "pytorch", scaler_snapshot::fresh(syclamp::scaling_preset("pytorch")));
 }
 
 TEST_CASE("Keras 3: a checkpoint goes on as it would have") {
   keras3_model model;
   model.steps = 3;
-  check_against(model, "keras3", scaler_snapshot::fresh(syclamp::preset("keras3")));
+  check_against(model, "keras3", scaler_snapshot::fresh(syclamp::scaling_preset("keras3")));
 }
 
 TEST_CASE("Keras 2: a checkpoint goes on as it would have") {
@@ -237,7 +237,7 @@ TEST_CASE("apex: a checkpoint goes on as it would have") {
 }
 
 TEST_CASE("DeepSpeed: a checkpoint goes on as it would have") {
-  const scaler_snapshot base = scaler_snapshot::fresh(syclamp::preset("deepspeed"));
+  const scaler_snapshot base = scaler_snapshot::fresh(syclamp::scaling_preset("deepspeed"));
   deepspeed_model model;
   model.window = 3;
   check_against(model, "deepspeed", base);
@@ -250,7 +250,7 @@ TEST_CASE("DeepSpeed: a checkpoint goes on as it would have") {
   model.shift = model.hysteresis = 1;
   check_against(model, "deepspeed", base);
   scaler_snapshot multiplies = base;
-  multiplies.policy.backoff_by_growth = false;
+  multiplies.policy.replay.backoff_by_growth = false;
   check_against(model, "deepspeed", multiplies);
   model.window = 1;
   model.iteration = 5000;
@@ -267,7 +267,7 @@ TEST_CASE("Megatron: a checkpoint goes on as it would have, also after hysteresi
   model.most = 4;
   model.hysteresis_tracker = -7;
   check_against(model, "megatron", base);
-  CHECK(from_peer_state(model.state().dump(), "megatron", base).scales[0].tolerated == 3);
+  CHECK(from_framework_state(model.state().dump(), "megatron", base).scales[0].tolerated == 3);
 }
 
 TEST_CASE("what is saved in a framework's keys is read back, at any step") {
@@ -276,8 +276,8 @@ TEST_CASE("what is saved in a framework's keys is read back, at any step") {
     scaler_snapshot scaler = busy(framework), fresh = scaler;
     for (int i = 0; i < 60; ++i) {
       CAPTURE(framework, i);
-      REQUIRE(same(from_peer_state(to_peer_state(scaler, framework), framework, scaler), scaler));
-      const scaler_snapshot moved = from_peer_state(to_peer_state(scaler, framework), framework, fresh);
+      REQUIRE(same(from_framework_state(to_framework_state(scaler, framework), framework, scaler), scaler));
+      const scaler_snapshot moved = from_framework_state(to_framework_state(scaler, framework), framework, fresh);
       REQUIRE(same(moved.policy, scaler.policy));
       REQUIRE(same_bits(moved.scales[0].exact, scaler.scales[0].exact));
       REQUIRE(moved.scales[0].clean_steps == scaler.scales[0].clean_steps);
@@ -293,10 +293,10 @@ TEST_CASE("a run that moves to another framework grows there when it would have 
       for (int clean_steps = 1; clean_steps < 12; ++clean_steps) {
         CAPTURE(from, to, clean_steps);
         scaler_snapshot here =
-            from_peer_state(R"({"current_loss_scale": 1024, "good_steps": 0})", "keras2", short_of(from, 4));
+            from_framework_state(R"({"current_loss_scale": 1024, "good_steps": 0})", "keras2", short_of(from, 4));
         here.scales[0].clean_steps = 0;
         for (int i = 0; i < clean_steps; ++i) step(here, false);
-        scaler_snapshot there = from_peer_state(to_peer_state(here, to), to, short_of(to, 4));
+        scaler_snapshot there = from_framework_state(to_framework_state(here, to), to, short_of(to, 4));
         for (int i = 0; i < 4; ++i) {
           REQUIRE(scale_of(here) == scale_of(there));
           step(here, false);
@@ -312,7 +312,7 @@ TEST_CASE("our own policy can be saved in every framework's keys, and read into 
     CAPTURE(framework);
     scaler_snapshot scaler = short_of("syclamp", 5);
     for (const bool overflow : {true, false, false, false}) step(scaler, overflow);
-    const scaler_snapshot read = from_peer_state(to_peer_state(scaler, framework), framework, scaler);
+    const scaler_snapshot read = from_framework_state(to_framework_state(scaler, framework), framework, scaler);
     CHECK(same(read.scales, scaler.scales));
     step(scaler, false);
     step(scaler, false);
@@ -321,60 +321,60 @@ TEST_CASE("our own policy can be saved in every framework's keys, and read into 
 }
 
 TEST_CASE("apex has an entry for every scale") {
-  scaler_snapshot scaler = scaler_snapshot::fresh(syclamp::preset("apex"), 3);
+  scaler_snapshot scaler = scaler_snapshot::fresh(syclamp::scaling_preset("apex"), 3);
   step(scaler, true);
   scaler.scales[2].clean_steps = 7;
-  const json saved = json::parse(to_peer_state(scaler, "apex"));
+  const json saved = json::parse(to_framework_state(scaler, "apex"));
   CHECK(saved.size() == 3);
   CHECK(saved["loss_scaler0"]["loss_scale"] == 32768.0);
   CHECK(saved["loss_scaler2"]["unskipped"] == 7);
-  CHECK(same(from_peer_state(saved.dump(), "apex", scaler), scaler));
+  CHECK(same(from_framework_state(saved.dump(), "apex", scaler), scaler));
   const scaler_snapshot from_one =
-      from_peer_state(saved.dump(), "apex", scaler_snapshot::fresh(syclamp::preset("apex")));
+      from_framework_state(saved.dump(), "apex", scaler_snapshot::fresh(syclamp::scaling_preset("apex")));
   REQUIRE(from_one.scales.size() == 3);
   CHECK(from_one.scales[2].clean_steps == 7);
 
   json damaged = saved;
   damaged.erase("loss_scaler1");
-  CHECK_THROWS_WITH(from_peer_state(damaged.dump(), "apex", scaler), ContainsSubstring("no loss_scaler1"));
+  CHECK_THROWS_WITH(from_framework_state(damaged.dump(), "apex", scaler), ContainsSubstring("no loss_scaler1"));
   for (const std::string& framework : frameworks) {
     if (framework == "apex") continue;
-    CHECK_THROWS_WITH(to_peer_state(scaler, framework), ContainsSubstring("3 scales"));
-    CHECK_THROWS_WITH(from_peer_state(to_peer_state(busy(framework), framework), framework, scaler),
+    CHECK_THROWS_WITH(to_framework_state(scaler, framework), ContainsSubstring("3 scales"));
+    CHECK_THROWS_WITH(from_framework_state(to_framework_state(busy(framework), framework), framework, scaler),
                       ContainsSubstring("3 scales"));
   }
 }
 
 TEST_CASE("scaling that is off is what the framework makes of it") {
   scaler_snapshot off = scaler_snapshot::fresh({.mode = syclamp::scaling_mode::disabled});
-  CHECK(to_peer_state(off, "pytorch") == "{}");
-  CHECK(same(from_peer_state("{}", "pytorch", off), off));
-  CHECK_THROWS_WITH(from_peer_state("{}", "pytorch", busy("pytorch")), ContainsSubstring("no growth_factor"));
-  CHECK_THROWS_WITH(to_peer_state(off, "megatron"), ContainsSubstring("disabled"));
-  CHECK_THROWS_WITH(from_peer_state(to_peer_state(busy("keras2"), "keras2"), "keras2", off),
+  CHECK(to_framework_state(off, "pytorch") == "{}");
+  CHECK(same(from_framework_state("{}", "pytorch", off), off));
+  CHECK_THROWS_WITH(from_framework_state("{}", "pytorch", busy("pytorch")), ContainsSubstring("no growth_factor"));
+  CHECK_THROWS_WITH(to_framework_state(off, "megatron"), ContainsSubstring("disabled"));
+  CHECK_THROWS_WITH(from_framework_state(to_framework_state(busy("keras2"), "keras2"), "keras2", off),
                     ContainsSubstring("disabled"));
 
-  scaler_snapshot fixed = scaler_snapshot::fresh({.mode = syclamp::scaling_mode::fixed, .init = 128});
-  CHECK(same(from_peer_state("{}", "megatron", fixed), fixed));  // ConstantGradScaler saves nothing
-  CHECK(json::parse(to_peer_state(fixed, "deepspeed"))["dynamic_loss_scale"] == false);
-  const scaler_snapshot loaded = from_peer_state(R"({"dynamic_loss_scale": false, "cur_scale": 64, "cur_iter": 9})",
-                                                 "deepspeed", busy("deepspeed"));
+  scaler_snapshot fixed = scaler_snapshot::fresh({.mode = syclamp::scaling_mode::fixed, .init_scale = 128});
+  CHECK(same(from_framework_state("{}", "megatron", fixed), fixed));  // ConstantGradScaler saves nothing
+  CHECK(json::parse(to_framework_state(fixed, "deepspeed"))["dynamic_loss_scale"] == false);
+  const scaler_snapshot loaded = from_framework_state(
+      R"({"dynamic_loss_scale": false, "cur_scale": 64, "cur_iter": 9})", "deepspeed", busy("deepspeed"));
   CHECK(loaded.policy.mode == syclamp::scaling_mode::fixed);
   CHECK(scale_of(loaded) == 64.0f);
 }
 
 TEST_CASE("a scale that is still to come cannot be told to others") {
-  scaler_snapshot scaler = scaler_snapshot::fresh(syclamp::preset("mxnet"));
-  CHECK_NOTHROW(to_peer_state(scaler, "pytorch"));
+  scaler_snapshot scaler = scaler_snapshot::fresh(syclamp::scaling_preset("mxnet"));
+  CHECK_NOTHROW(to_framework_state(scaler, "pytorch"));
   step(scaler, true);
-  CHECK_THROWS_WITH(to_peer_state(scaler, "pytorch"), ContainsSubstring("65536 is to become 32768"));
+  CHECK_THROWS_WITH(to_framework_state(scaler, "pytorch"), ContainsSubstring("65536 is to become 32768"));
 }
 
 TEST_CASE("a scale is rounded to what the policy's arithmetic keeps") {
   const double odd = 100000.1;
   const std::string text = json{{"current_loss_scale", odd}, {"good_steps", 0}}.dump();
   const auto exact = [&](const char* preset) {
-    return syclamp::to_double(from_peer_state(text, "keras2", short_of(preset, 3)).scales[0].exact);
+    return syclamp::to_double(from_framework_state(text, "keras2", short_of(preset, 3)).scales[0].exact);
   };
   CHECK(exact("keras2") == static_cast<double>(static_cast<float>(odd)));
   CHECK(exact("apex") == odd);
@@ -382,21 +382,22 @@ TEST_CASE("a scale is rounded to what the policy's arithmetic keeps") {
 
 TEST_CASE("a key that is missing or holds what cannot be is refused by name and value") {
   for (const std::string& framework : frameworks) {
-    json state = json::parse(to_peer_state(busy(framework), framework));
+    json state = json::parse(to_framework_state(busy(framework), framework));
     const bool is_apex = framework == "apex";
     const json fields = is_apex ? state["loss_scaler0"] : state;
     for (const auto& [key, value] : fields.items()) {
       CAPTURE(framework, key);
       json damaged = state;
       (is_apex ? damaged["loss_scaler0"] : damaged).erase(key);
-      CHECK_THROWS_WITH(from_peer_state(damaged.dump(), framework, busy(framework)), ContainsSubstring("no " + key));
+      CHECK_THROWS_WITH(from_framework_state(damaged.dump(), framework, busy(framework)),
+                        ContainsSubstring("no " + key));
       for (const json& wrong : {json("text"), json::object(), json(nullptr), json::array({1, 2}),
                                 value.is_boolean() ? json(1) : json(true)})
-        CHECK_THROWS_WITH(from_peer_state(with(framework, key, wrong), framework, busy(framework)),
+        CHECK_THROWS_WITH(from_framework_state(state_with(framework, key, wrong), framework, busy(framework)),
                           ContainsSubstring(framework) && ContainsSubstring(key + " is"));
       if (value.is_number_integer())
         for (const json& wrong : {json(1.5), json(18446744073709551615u), json(-9223372036854775807)})
-          CHECK_THROWS_WITH(from_peer_state(with(framework, key, wrong), framework, busy(framework)),
+          CHECK_THROWS_WITH(from_framework_state(state_with(framework, key, wrong), framework, busy(framework)),
                             ContainsSubstring(key + " is"));
     }
   }
@@ -413,8 +414,8 @@ TEST_CASE("scales and settings that cannot be are refused") {
       {"pytorch", "scale", -1.0, "scale is -1.0"},
       {"pytorch", "scale", 1e39, "scale is 1e+39"},
       {"pytorch", "scale", 1e-39, "scale is 1e-39"},
-      {"pytorch", "growth_factor", 0.5, "growth is 0.5"},
-      {"pytorch", "backoff_factor", 2.0, "backoff is 2"},
+      {"pytorch", "growth_factor", 0.5, "growth_factor is 0.5"},
+      {"pytorch", "backoff_factor", 2.0, "backoff_factor is 2"},
       {"pytorch", "growth_interval", 0, "growth_interval is 0"},
       {"pytorch", "growth_interval", 4294967296, "growth_interval is 4294967296"},
       {"pytorch", "_growth_tracker", -1, "_growth_tracker is -1"},
@@ -431,47 +432,50 @@ TEST_CASE("scales and settings that cannot be are refused") {
       {"deepspeed", "min_scale", 0, "min_scale is 0"},
       {"megatron", "hysteresis_tracker", 4, "hysteresis_tracker is 4; it must be at most 3"},
   };
-  for (const wrong& one : all) {
-    CAPTURE(one.framework, one.key);
-    CHECK_THROWS_WITH(from_peer_state(with(one.framework, one.key, one.value), one.framework, busy(one.framework)),
-                      ContainsSubstring(one.complaint));
+  for (const wrong& mistake : all) {
+    CAPTURE(mistake.framework, mistake.key);
+    CHECK_THROWS_WITH(from_framework_state(state_with(mistake.framework, mistake.key, mistake.value), mistake.framework,
+                                           busy(mistake.framework)),
+                      ContainsSubstring(mistake.complaint));
   }
   CHECK_THROWS_WITH(
-      from_peer_state(with("pytorch", "growth_factor", 1.5), "pytorch", scaler_snapshot::fresh({})),
+      from_framework_state(state_with("pytorch", "growth_factor", 1.5), "pytorch", scaler_snapshot::fresh({})),
       ContainsSubstring("pytorch state: it does not go with the base") && ContainsSubstring("power_of_two"));
-  CHECK_THROWS_WITH(from_peer_state(R"({"dynamic_loss_scale": true, "cur_scale": 64, "cur_iter": 9, "scale_factor": 2,
+  CHECK_THROWS_WITH(
+      from_framework_state(R"({"dynamic_loss_scale": true, "cur_scale": 64, "cur_iter": 9, "scale_factor": 2,
                                         "scale_window": 5, "last_overflow_iter": -1})",
-                                    "deepspeed", busy("deepspeed")),
-                    ContainsSubstring("FP16_Optimizer"));
+                           "deepspeed", busy("deepspeed")),
+      ContainsSubstring("FP16_Optimizer"));
 }
 
 TEST_CASE("what frameworks add to their checkpoints is passed over; tensors with one number are numbers") {
-  CHECK(
-      same(from_peer_state(with("pytorch", "mine", {{"deep", {1, 2}}}), "pytorch", busy("pytorch")), busy("pytorch")));
-  CHECK(scale_of(from_peer_state(with("megatron", "scale", {64.0}), "megatron", busy("megatron"))) == 64.0f);
+  CHECK(same(from_framework_state(state_with("pytorch", "mine", {{"deep", {1, 2}}}), "pytorch", busy("pytorch")),
+             busy("pytorch")));
+  CHECK(scale_of(from_framework_state(state_with("megatron", "scale", {64.0}), "megatron", busy("megatron"))) == 64.0f);
 }
 
 TEST_CASE("texts that are no checkpoints, and frameworks that are not known, are refused") {
   for (const char* text : {"", "[]", "5", "{", "{\"scale\": NaN}", "{\"scale\": 1, \"scale\": 2}"})
-    CHECK_THROWS_AS(from_peer_state(text, "pytorch", busy("pytorch")), syclamp::invalid_argument);
-  CHECK_THROWS_AS(from_peer_state(std::string(1 << 20, '['), "pytorch", busy("pytorch")), syclamp::invalid_argument);
+    CHECK_THROWS_AS(from_framework_state(text, "pytorch", busy("pytorch")), syclamp::invalid_argument);
+  CHECK_THROWS_AS(from_framework_state(std::string(1 << 20, '['), "pytorch", busy("pytorch")),
+                  syclamp::invalid_argument);
   CHECK_THROWS_WITH(
-      to_peer_state(busy("pytorch"), "torch"),
+      to_framework_state(busy("pytorch"), "torch"),
       ContainsSubstring("\"torch\"") && ContainsSubstring("pytorch, keras3, keras2, apex, deepspeed, megatron"));
-  CHECK_THROWS_WITH(from_peer_state("{}", "", busy("pytorch")), ContainsSubstring("no framework"));
-  CHECK_THROWS_WITH(to_peer_state({}, "pytorch"), ContainsSubstring("no scale"));
-  CHECK_THROWS_WITH(from_peer_state("{}", "pytorch", {}), ContainsSubstring("no scale"));
+  CHECK_THROWS_WITH(from_framework_state("{}", "", busy("pytorch")), ContainsSubstring("no framework"));
+  CHECK_THROWS_WITH(to_framework_state({}, "pytorch"), ContainsSubstring("no scale"));
+  CHECK_THROWS_WITH(from_framework_state("{}", "pytorch", {}), ContainsSubstring("no scale"));
 }
 
 TEST_CASE("random damage to a checkpoint never does worse than to be refused") {
   std::mt19937 random(2);
   for (const std::string& framework : frameworks) {
-    const std::string whole = to_peer_state(busy(framework), framework);
+    const std::string whole = to_framework_state(busy(framework), framework);
     for (int i = 0; i < 1000; ++i) {
       std::string text = whole;
       for (auto n = random() % 3; n < 3; ++n) text[random() % text.size()] = static_cast<char>(random());
       try {
-        const scaler_snapshot loaded = from_peer_state(text, framework, busy(framework));
+        const scaler_snapshot loaded = from_framework_state(text, framework, busy(framework));
         CHECK(same(syclamp::snapshot_from_json(to_json(loaded)), loaded));
       } catch (const syclamp::invalid_argument& problem) {
         CHECK(std::string(problem.what()).size() > 10);

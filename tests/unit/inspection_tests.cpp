@@ -8,35 +8,35 @@
 #include "syclamp/inspection.hpp"
 
 TEST_CASE("headroom counts the doublings that are left") {
-  syclamp::inspection seen;
-  seen.worst_bits = std::bit_cast<std::uint64_t>(65504.0 / 1024.0);
+  syclamp::inspection result;
+  result.amax_bits = std::bit_cast<std::uint64_t>(65504.0 / 1024.0);
 
-  CHECK(syclamp::headroom(seen) == 10.0);
-  CHECK(syclamp::headroom(seen, 65504.0 / 2048.0) == -1.0);
+  CHECK(result.headroom() == 10.0);
+  CHECK(result.headroom(65504.0 / 2048.0) == -1.0);
 }
 
 TEST_CASE("headroom of zeros is endless, of bad data there is none") {
   syclamp::inspection zeros, bad;
-  bad.worst_bits = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
+  bad.amax_bits = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
 
-  CHECK(syclamp::headroom(zeros) == std::numeric_limits<double>::infinity());
-  CHECK(std::isnan(syclamp::headroom(bad)));
+  CHECK(zeros.headroom() == std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(bad.headroom()));
 }
 
 TEST_CASE("norm is the root of the sum of squares, also where FP32 could not square it back") {
-  syclamp::inspection seen;
-  seen.sum_of_squares = 1e-40f;  // subnormal
+  syclamp::inspection result;
+  result.sum_of_squares = 1e-40f;  // subnormal
 
-  CHECK(syclamp::norm(seen) == std::sqrt(static_cast<double>(1e-40f)));
+  CHECK(result.norm() == std::sqrt(static_cast<double>(1e-40f)));
 }
 
 TEST_CASE("norms are those that their names say") {
-  syclamp::inspection seen;
-  seen.worst_bits = std::bit_cast<std::uint64_t>(1e300);
-  seen.sum_of_squares = 16.0f;
-  seen.sum_of_magnitudes = 6.0f;
+  syclamp::inspection result;
+  result.amax_bits = std::bit_cast<std::uint64_t>(1e300);
+  result.sum_of_squares = 16.0f;
+  result.abs_sum = 6.0f;
 
-  CHECK(syclamp::norm(seen, syclamp::norm_kind::l2) == 4.0);
-  CHECK(syclamp::norm(seen, syclamp::norm_kind::l1) == 6.0);
-  CHECK(syclamp::norm(seen, syclamp::norm_kind::l_infinity) == 1e300);
+  CHECK(result.norm(syclamp::norm_kind::l2) == 4.0);
+  CHECK(result.norm(syclamp::norm_kind::l1) == 6.0);
+  CHECK(result.norm(syclamp::norm_kind::l_infinity) == 1e300);
 }

@@ -23,16 +23,16 @@ std::string array_of_arrays(std::size_t count) {
 }  // namespace
 
 TEST_CASE("CBOR may hold two million values, however they are nested, and not one more") {
-  constexpr std::size_t half = syclamp::most_values / 2;
+  constexpr std::size_t half = syclamp::max_values / 2;
   // Three arrays are values, too: the outer one and the two in it.
   const json document = syclamp::read_cbor("\x82" + array_of_arrays(half - 2) + array_of_arrays(half - 1), "it");
-  CHECK(syclamp::values_in(document) == syclamp::most_values);
+  CHECK(syclamp::values_in(document) == syclamp::max_values);
   CHECK_THROWS_WITH(syclamp::read_cbor("\x82" + array_of_arrays(half - 1) + array_of_arrays(half - 1), "it"),
                     ContainsSubstring("it: it holds more than 2097152 values"));
 }
 
 TEST_CASE("what a document gives away on the way does not count") {
-  constexpr std::size_t count = syclamp::most_values / 3;
+  constexpr std::size_t count = syclamp::max_values / 3;
   std::string bytes = "\xa1\x64list";
   bytes += "\x9a";
   for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(count >> shift & 0xff);
@@ -98,21 +98,21 @@ TEST_CASE("messages are short, whatever was read") {
 
 TEST_CASE("objects come one by one, with their lines and their members as they were written, within limits") {
   using syclamp::member_kind;
-  std::string seen;
-  const syclamp::object_handler note{[&](std::size_t line) { seen += std::to_string(line) + "( "; },
+  std::string noted;
+  const syclamp::object_handler note{[&](std::size_t line) { noted += std::to_string(line) + "( "; },
                                      [&](const std::string& key, member_kind kind, const std::string& value) {
-                                       seen += key + ':' + std::to_string(static_cast<int>(kind)) + value + ' ';
+                                       noted += key + ':' + std::to_string(static_cast<int>(kind)) + value + ' ';
                                      },
-                                     [&] { seen += ") "; }};
+                                     [&] { noted += ") "; }};
   const std::string first = R"({"a": 0.1000, "b": "x", "c": null, "d": true, "e": {"f": [1]}, "g": -3})";
   for (const std::string& text : {first + "\n\n{\"h\":\n1}\n{}", "[" + first + ",\n\n{\"h\":\n1},\n{}]\n"}) {
-    seen.clear();
+    noted.clear();
     syclamp::read_objects(text, "it", note);
-    CHECK(seen == "1( a:10.1000 b:2x c:0 d:3 e:3 g:1-3 ) 3( h:11 ) 5( ) ");
+    CHECK(noted == "1( a:10.1000 b:2x c:0 d:3 e:3 g:1-3 ) 3( h:11 ) 5( ) ");
   }
-  seen.clear();
+  noted.clear();
   for (const std::string text : {"", " \n", "[]", "[ ] \n"}) syclamp::read_objects(text, "it", note);
-  CHECK(seen.empty());
+  CHECK(noted.empty());
   for (const std::string& text : {std::string("{\"a\": 1"), std::string("{\"a\": ") + std::string(1 << 20, '['),
                                   std::string("{]"), std::string("[[{}]]"), std::string("[1]"), std::string("[{}"),
                                   std::string("[{}]{}"), std::string("{}]"), std::string("1"), std::string("null"),

@@ -32,16 +32,16 @@ ledger_entry odd_entry() {
   record.applied = 2;
   record.skipped = 3;
   record.elements = 1ull << 53;
-  record.infs = (1ull << 53) + 1;  // not an FP64
-  record.nans = 6;
-  record.zeros = 7;
-  record.subnormals = 8;
-  record.first_bad_tensor = 9;
-  record.first_bad = 0;
-  record.first_bad_list = 4294967295u;
+  record.inf_count = (1ull << 53) + 1;  // not an FP64
+  record.nan_count = 6;
+  record.zero_count = 7;
+  record.subnormal_count = 8;
+  record.first_nonfinite_tensor = 9;
+  record.first_nonfinite = 0;
+  record.first_nonfinite_list = 4294967295u;
   record.scale_index = 11;
   record.flags = syclamp::found_inf | syclamp::found_by_user;
-  record.outcome = syclamp::step_outcome::with_others;
+  record.outcome = syclamp::step_outcome::skipped_jointly;
   record.status = syclamp::step_status::nan_persistent;
   record.skips_in_a_row = 12;
   record.retry = 1;
@@ -52,16 +52,16 @@ ledger_entry odd_entry() {
   record.norm = std::numeric_limits<float>::denorm_min();
   record.clip = -0.0f;
   record.amax = 123456792.0f;
-  record.limit = std::nextafter(1.0f, 2.0f);
-  entry.first_bad_name = "layer, \"3\r\nweight{[";
+  record.amax_limit = std::nextafter(1.0f, 2.0f);
+  entry.first_nonfinite_name = "layer, \"3\r\nweight{[";
   return entry;
 }
 
 std::string written(const std::vector<ledger_entry>& entries, ledger_format format) {
   std::ostringstream stream;
   stream << std::hex << std::setprecision(1) << std::showbase;  // the caller's business, not ours
-  write_header(stream, format);
-  for (const ledger_entry& entry : entries) write(stream, entry, format);
+  write_ledger_header(stream, format);
+  for (const ledger_entry& entry : entries) write_ledger_entry(stream, entry, format);
   return stream.str();
 }
 
@@ -77,10 +77,10 @@ std::vector<std::string> all_forms(const std::vector<ledger_entry>& entries) {
   return {written(entries, ledger_format::csv), lines, as_array(lines)};
 }
 
-std::string replaced(std::string text, const std::string& old, const std::string& by) {
+std::string replaced(std::string text, const std::string& old, const std::string& replacement) {
   const std::size_t at = text.find(old);
   REQUIRE(at != text.npos);
-  return text.replace(at, old.size(), by);
+  return text.replace(at, old.size(), replacement);
 }
 
 /// Reads, or refuses in the right way; anything else is a failure.
@@ -100,7 +100,7 @@ const std::string short_json =
 
 TEST_CASE("a ledger is read back to the bit, in every form") {
   std::vector<ledger_entry> entries{odd_entry(), {}, odd_entry()};
-  entries[2].first_bad_name = " Gewicht ü\t\\ ";
+  entries[2].first_nonfinite_name = " Gewicht ü\t\\ ";
   for (const std::string& text : all_forms(entries)) {
     CAPTURE(text);
     CHECK(same(read_ledger(text), entries));
@@ -118,7 +118,7 @@ TEST_CASE("every outcome and every status is written by its name") {
     entries[i].record.status = static_cast<syclamp::step_status>(i % 6);
   }
   for (const std::string& text : all_forms(entries)) CHECK(same(read_ledger(text), entries));
-  CHECK_THAT(written(entries, ledger_format::csv), ContainsSubstring(",held,too_many_skips,"));
+  CHECK_THAT(written(entries, ledger_format::csv), ContainsSubstring(",skipped_scale_held,too_many_skips,"));
   CHECK_THAT(written(entries, ledger_format::json_lines), ContainsSubstring("\"status\":\"too_many_skips\""));
 }
 
@@ -153,15 +153,15 @@ TEST_CASE("what there is not, and what is not finite, is empty or null") {
   const std::string csv = written({entry}, ledger_format::csv), json = written({entry}, ledger_format::json_lines);
 
   CHECK(csv.ends_with(",,,,\n"));  // tensor, element, headroom, name
-  for (const char* name : {"norm", "amax", "headroom", "first_bad", "first_bad_tensor"})
+  for (const char* name : {"norm", "amax", "headroom", "first_nonfinite", "first_nonfinite_tensor"})
     CHECK_THAT(json, ContainsSubstring("\"" + std::string(name) + "\":null"));
   for (const std::string& text : {csv, json}) {
     const syclamp::step_record read = read_ledger(text).at(0).record;
     CHECK(std::isnan(read.norm));
     CHECK(std::isnan(read.amax));
     CHECK(read.scale == 2.0f);
-    CHECK(read.first_bad == syclamp::no_element);
-    CHECK(read.first_bad_tensor == syclamp::no_element);
+    CHECK(read.first_nonfinite == syclamp::no_element);
+    CHECK(read.first_nonfinite_tensor == syclamp::no_element);
   }
 }
 
@@ -224,9 +224,9 @@ TEST_CASE("values that cannot be are refused with column, value and line") {
       {",8\n", ",\"8\"8\n", "closing quote"},
       {",8\n", ",8\r9\n", "line break"},
   };
-  for (const wrong& one : in_csv)
-    CHECK_THROWS_WITH(read_ledger(replaced(short_csv, one.old, one.by)),
-                      ContainsSubstring("line 2") && ContainsSubstring(one.complaint));
+  for (const wrong& mistake : in_csv)
+    CHECK_THROWS_WITH(read_ledger(replaced(short_csv, mistake.old, mistake.by)),
+                      ContainsSubstring("line 2") && ContainsSubstring(mistake.complaint));
   const std::vector<wrong> in_json{
       {"\"step\":1", "\"step\":\"1\"", "step is \"1\""},
       {"\"step\":1", "\"step\":1.5", "step is"},
@@ -240,14 +240,14 @@ TEST_CASE("values that cannot be are refused with column, value and line") {
       {"\"applied\"", "7", "outcome is"},
       {"\"scale\":2", "\"scale\":\"2\"", "scale is"},
       {"\"scale\":2", "\"scale\":1e39", "scale is \"1e39\""},
-      {"}", ",\"first_bad_name\":5}", "first_bad_name is"},
+      {"}", ",\"first_nonfinite_name\":5}", "first_nonfinite_name is"},
       {"8}", "8", "not closed"},
       {"8}", "8}}", "must begin"},
       {"8}", "8},", "must begin"},
   };
-  for (const wrong& one : in_json)
-    CHECK_THROWS_WITH(read_ledger("\n" + replaced(short_json, one.old, one.by)),
-                      ContainsSubstring("line 2") && ContainsSubstring(one.complaint));
+  for (const wrong& mistake : in_json)
+    CHECK_THROWS_WITH(read_ledger("\n" + replaced(short_json, mistake.old, mistake.by)),
+                      ContainsSubstring("line 2") && ContainsSubstring(mistake.complaint));
   CHECK_THROWS_WITH(read_ledger(replaced(short_csv, "amax", "step")), ContainsSubstring("step is there twice"));
   CHECK_THROWS_WITH(read_ledger("[" + short_json), ContainsSubstring("not closed"));
   CHECK_THROWS_WITH(read_ledger("[" + short_json + "] 1"), ContainsSubstring("follows"));
@@ -284,7 +284,7 @@ TEST_CASE("a ledger that was cut short gives its first records, or is refused") 
       REQUIRE(read.size() <= entries.size());
       for (std::size_t i = 0; i < read.size(); ++i) {
         REQUIRE(same_bits(read[i].record, entries[i].record));
-        REQUIRE(entries[i].first_bad_name.starts_with(read[i].first_bad_name));
+        REQUIRE(entries[i].first_nonfinite_name.starts_with(read[i].first_nonfinite_name));
       }
     }
   }

@@ -36,7 +36,7 @@ namespace {
 scaler_snapshot saved_and_loaded(const scaler_snapshot& snapshot) {
   const temporary_folder folder;
   const fs::path file = folder.path() / "state";
-  save(snapshot, file);
+  save_snapshot(snapshot, file);
   return syclamp::load_snapshot(file);
 }
 
@@ -103,9 +103,9 @@ TEST_CASE("D11: every setting, every counter and the ledger survive, in both for
 }
 
 TEST_CASE("D11: the settings of every preset survive") {
-  for (const syclamp::preset_info& info : syclamp::presets()) {
+  for (const syclamp::preset_info& info : syclamp::scaling_presets()) {
     CAPTURE(info.name);
-    const scaler_snapshot fresh = scaler_snapshot::fresh(syclamp::preset(info.name), 3);
+    const scaler_snapshot fresh = scaler_snapshot::fresh(syclamp::scaling_preset(info.name), 3);
     CHECK(same(syclamp::snapshot_from_json(to_json(fresh)), fresh));
     CHECK(same(syclamp::snapshot_from_binary(to_binary(fresh)), fresh));
   }
@@ -113,15 +113,15 @@ TEST_CASE("D11: the settings of every preset survive") {
 
 TEST_CASE("D12: saved and loaded at any step, the future is the same") {
   std::mt19937 random(3);
-  for (const syclamp::preset_info& info : syclamp::presets()) {
+  for (const syclamp::preset_info& info : syclamp::scaling_presets()) {
     CAPTURE(info.name);
-    syclamp::scaling_policy policy = syclamp::preset(info.name);
-    policy.interval = 4;
+    syclamp::scaling_policy policy = syclamp::scaling_preset(info.name);
+    policy.growth_interval = 4;
     scaler_snapshot here = scaler_snapshot::fresh(policy), there = here;
-    for (int step = 0; step < 60; ++step) {
-      const syclamp::simulated_step seen{random() % 5 == 0 ? syclamp::found_inf : syclamp::found_nothing, 3.0f};
+    for (int i = 0; i < 60; ++i) {
+      const syclamp::simulated_step step{random() % 5 == 0 ? syclamp::found_inf : syclamp::found_nothing, 3.0f};
       there = syclamp::snapshot_from_json(to_json(there));
-      REQUIRE(advance(here, seen).scale_after == advance(there, seen).scale_after);
+      REQUIRE(simulate_step(here, step).scale_after == simulate_step(there, step).scale_after);
     }
     CHECK(same(here, there));
   }
@@ -129,29 +129,29 @@ TEST_CASE("D12: saved and loaded at any step, the future is the same") {
 
 TEST_CASE("a name in the ledger may be any bytes; JSON replaces those that it cannot hold") {
   scaler_snapshot snapshot = small_snapshot();
-  snapshot.ledger[0].first_bad_name = std::string("\xff\xfe\0w", 4);
+  snapshot.ledger[0].first_nonfinite_name = std::string("\xff\xfe\0w", 4);
   CHECK(same(syclamp::snapshot_from_binary(to_binary(snapshot)), snapshot));
-  CHECK(saved_and_loaded(snapshot).ledger[0].first_bad_name == std::string("\ufffd\ufffd\0w", 8));
+  CHECK(saved_and_loaded(snapshot).ledger[0].first_nonfinite_name == std::string("\ufffd\ufffd\0w", 8));
 
   // In CBOR it is a byte string, because a text must be UTF-8; in version 1 it was a text, which is still read.
   const std::string whole = to_binary(snapshot);
   ordered_json document = ordered_json::from_cbor(whole.substr(20, whole.size() - 28));
-  CHECK(document["ledger"][0]["first_bad_name"].is_binary());
-  document["ledger"][0]["first_bad_name"] = snapshot.ledger[0].first_bad_name;
+  CHECK(document["ledger"][0]["first_nonfinite_name"].is_binary());
+  document["ledger"][0]["first_nonfinite_name"] = snapshot.ledger[0].first_nonfinite_name;
   CHECK(same(syclamp::load_snapshot(memory_file(binary_with(cbor(document))).path()), snapshot));
 }
 
 TEST_CASE("a fresh scaler has the scale that its arithmetic keeps") {
   syclamp::scaling_policy policy;
   policy.power_of_two = false;
-  policy.init = 0.1;
+  policy.init_scale = 0.1;
   const auto begin = [&] { return scaler_snapshot::fresh(policy).scales.at(0); };
   CHECK(syclamp::to_double(begin().exact) == static_cast<double>(0.1f));
   CHECK(begin().scale == 0.1f);
   CHECK(same_bits(begin().exact, begin().next));
-  policy.arithmetic = syclamp::scale_arithmetic::float32_scaled;
+  policy.replay.arithmetic = syclamp::scale_arithmetic::float32_scaled;
   CHECK(syclamp::to_double(begin().exact) == static_cast<double>(0.1f));
-  policy.arithmetic = syclamp::scale_arithmetic::float64;
+  policy.replay.arithmetic = syclamp::scale_arithmetic::float64;
   CHECK(syclamp::to_double(begin().exact) == 0.1);
   CHECK(begin().scale == 0.1f);
   policy.mode = syclamp::scaling_mode::disabled;
@@ -160,7 +160,7 @@ TEST_CASE("a fresh scaler has the scale that its arithmetic keeps") {
   CHECK(scaler_snapshot::fresh(policy, 5).scales.size() == 5);
   CHECK(scaler_snapshot::fresh(policy).ledger.empty());
   CHECK_THROWS_AS(scaler_snapshot::fresh(policy, 0), syclamp::invalid_argument);
-  policy.growth = 0.5;
+  policy.growth_factor = 0.5;
   CHECK_THROWS_WITH(scaler_snapshot::fresh(policy), ContainsSubstring("growth"));
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("random damage never does worse than to be refused, and what is accept
       CHECK(same(syclamp::snapshot_from_binary(to_binary(snapshot)), snapshot));
       scaler_snapshot as_text = syclamp::snapshot_from_json(to_json(snapshot));
       for (std::size_t i = 0; i < snapshot.ledger.size(); ++i)  // JSON cannot hold every name
-        as_text.ledger.at(i).first_bad_name = snapshot.ledger[i].first_bad_name;
+        as_text.ledger.at(i).first_nonfinite_name = snapshot.ledger[i].first_nonfinite_name;
       CHECK(same(as_text, snapshot));
       ++accepted;
     } catch (const syclamp::error& problem) {
@@ -284,12 +284,12 @@ TEST_CASE("a field that is missing, unknown or of a wrong type is refused by its
                  ContainsSubstring(": the field \"" + key + "\" is missing; the file is incomplete"));
       for (const ordered_json& wrong :
            {ordered_json::array({1}), ordered_json::object(), ordered_json("no such text")}) {
-        if (key == "first_bad_name" && wrong.is_string()) continue;
+        if (key == "first_nonfinite_name" && wrong.is_string()) continue;
         damaged[object][key] = wrong;
         CHECK_THAT(refusal_of(damaged), ContainsSubstring(key));
       }
       damaged[object][key] = nullptr;
-      CHECK((key == "first_bad" || key == "first_bad_tensor") == refusal_of(damaged).empty());
+      CHECK((key == "first_nonfinite" || key == "first_nonfinite_tensor") == refusal_of(damaged).empty());
       if (!value.is_boolean()) {
         damaged[object][key] = true;
         CHECK_THAT(refusal_of(damaged), ContainsSubstring(key + " is true"));
@@ -327,12 +327,13 @@ TEST_CASE("values that cannot be, or contradict each other, are refused by name 
     const char* complaint;
   };
   const std::vector<wrong> all{
-      {"/policy/interval", 0, "interval is 0"},
-      {"/policy/growth", 1.0, "growth is 1"},
+      {"/policy/growth_interval", 0, "growth_interval is 0"},
+      {"/policy/growth_factor", 1.0, "growth_factor is 1"},
       {"/policy/max", "inf", "max is inf"},
       {"/policy/min", "nan", "min is"},
-      {"/policy/interval", 4294967296, "policy.interval is 4294967296"},
-      {"/policy/test", "sometimes", "policy.test is \"sometimes\"; it must be one of at_least, equal"},
+      {"/policy/growth_interval", 4294967296, "policy.growth_interval is 4294967296"},
+      {"/policy/replay/growth_test", "sometimes",
+       "policy.replay.growth_test is \"sometimes\"; it must be one of at_least, equal"},
       {"/policy/mode", "", "policy.mode is \"\""},
       {"/scales/0/exact/significand", 4503599627370495, "scales[0].exact.significand is 4503599627370495"},
       {"/scales/0/exact/significand", 9007199254740992, "scales[0].exact.significand"},
@@ -352,11 +353,11 @@ TEST_CASE("values that cannot be, or contradict each other, are refused by name 
       {"/ledger/0/outcome", "unknown", "ledger[0].outcome is \"unknown\""},
       {"/ledger/0/norm", -1e39, "ledger[0].norm"},
   };
-  for (const wrong& one : all) {
-    CAPTURE(one.where);
+  for (const wrong& mistake : all) {
+    CAPTURE(mistake.where);
     ordered_json damaged = document_of(small_snapshot());
-    damaged[ordered_json::json_pointer(one.where)] = one.value;
-    CHECK_THAT(refusal_of(damaged), ContainsSubstring(one.complaint));
+    damaged[ordered_json::json_pointer(mistake.where)] = mistake.value;
+    CHECK_THAT(refusal_of(damaged), ContainsSubstring(mistake.complaint));
   }
 }
 
@@ -407,11 +408,11 @@ TEST_CASE("a state whose counters are near their limit, or whose means are no nu
                                {"norm_mean", "inf", "from -3.4028235e+38 to"},
                                {"norm_variance", "inf", "from 0 to"},
                                {"norm_variance", -0.5, "from 0 to"}};
-  for (const wrong& one : all) {
-    CAPTURE(one.field);
+  for (const wrong& mistake : all) {
+    CAPTURE(mistake.field);
     ordered_json document = document_of(scaler_snapshot::fresh({}));
-    document["scales"][0][one.field] = one.value;
+    document["scales"][0][mistake.field] = mistake.value;
     CHECK_THROWS_WITH(syclamp::snapshot_from_json(document.dump()),
-                      ContainsSubstring("scales[0]." + std::string(one.field)) && ContainsSubstring(one.must));
+                      ContainsSubstring("scales[0]." + std::string(mistake.field)) && ContainsSubstring(mistake.must));
   }
 }

@@ -37,7 +37,7 @@ struct sample {
   std::vector<std::uint32_t> sizes = {};
 };
 
-constexpr const char* name_of(colour value) {
+constexpr const char* to_string(colour value) {
   switch (value) {
     case colour::red: return "red";
     case colour::green: return "green";
@@ -147,11 +147,11 @@ void check_ledger(const std::vector<syclamp::ledger_entry>& ledger) {
     CHECK(record.lists == 1);
     CHECK(record.skipped_lists == (i == 1 ? 1 : 0));
     CHECK(record.elements == 3);
-    CHECK(ledger[i].first_bad_name == (i == 1 ? "layer.weight" : ""));
+    CHECK(ledger[i].first_nonfinite_name == (i == 1 ? "layer.weight" : ""));
   }
-  CHECK(ledger[1].record.infs == 1);
-  CHECK(ledger[1].record.first_bad == 1);
-  CHECK(ledger[0].record.first_bad == syclamp::no_element);
+  CHECK(ledger[1].record.inf_count == 1);
+  CHECK(ledger[1].record.first_nonfinite == 1);
+  CHECK(ledger[0].record.first_nonfinite == syclamp::no_element);
   CHECK(ledger[3].record.next_scale == 8.0f);
 }
 
@@ -162,8 +162,8 @@ TEST_CASE("a snapshot of every version loads, and says the same") {
   for (const fs::path& folder : fixture_folders()) {
     CAPTURE(folder);
     const syclamp::scaler_snapshot snapshot = syclamp::load_snapshot(folder / "scaler.json");
-    CHECK(snapshot.policy.init == 8);
-    CHECK(snapshot.policy.interval == 2);
+    CHECK(snapshot.policy.init_scale == 8);
+    CHECK(snapshot.policy.growth_interval == 2);
     REQUIRE(snapshot.scales.size() == 1);
     CHECK(snapshot.scales[0].scale == 8.0f);
     CHECK(snapshot.scales[0].attempted == 4);

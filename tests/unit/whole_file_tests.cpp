@@ -49,7 +49,7 @@ std::uint64_t sum_of(const std::string& bytes) {
 std::string random_bytes(std::size_t count, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::string bytes(count, '\0');
-  for (char& one : bytes) one = static_cast<char>(random());
+  for (char& character : bytes) character = static_cast<char>(random());
   return bytes;
 }
 
@@ -363,8 +363,8 @@ TEST_CASE("a file that is too long is refused before it costs memory") {
     } catch (const syclamp::error& refused) {
       getrusage(RUSAGE_SELF, &after);
       const bool is_named = std::string(refused.what()).find("longer than 1073741824 bytes") != std::string::npos;
-      constexpr long most_kib = 16 << 10;
-      _exit(is_named && after.ru_maxrss - before.ru_maxrss < most_kib ? 0 : 2);
+      constexpr long max_kib = 16 << 10;
+      _exit(is_named && after.ru_maxrss - before.ru_maxrss < max_kib ? 0 : 2);
     }
     _exit(1);
   });

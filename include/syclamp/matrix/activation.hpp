@@ -19,7 +19,7 @@ enum class activation : std::uint32_t {
 /// Every activation, for those who iterate over them.
 inline constexpr activation activations[] = {activation::none, activation::relu, activation::gelu, activation::tanh};
 
-constexpr const char* name_of(activation kind) {
+constexpr const char* to_string(activation kind) {
   switch (kind) {
     case activation::none: return "none";
     case activation::relu: return "relu";

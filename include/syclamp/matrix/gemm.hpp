@@ -20,7 +20,7 @@ struct gemm_options {
 
   /// One number for each column of C, of any of the three types, which is added to every row. No elements: none.
   array_view bias = {};
-  activation then = activation::none;
+  activation function = activation::none;
 
   /// Name of the path to take, one of `gemm_paths`. Empty: the one that the environment variable SYCLAMP_GEMM names, or
   /// else the best that the device has for these types and sizes.
@@ -36,8 +36,8 @@ struct gemm_options {
 /// \throws invalid_argument if sizes do not fit, a type is none of the three, C is transposed or may overlap A, B or
 /// the
 ///         bias, or a path is asked for that does not exist or cannot do this product
-sycl::event gemm(const engine& on, const matrix_view& a, const matrix_view& b, const matrix_view& c,
-                 const gemm_options& how = {});
+sycl::event gemm(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
+                 const gemm_options& options = {});
 
 /// A way to multiply matrices.
 struct gemm_path_report {
@@ -47,11 +47,11 @@ struct gemm_path_report {
 };
 
 /// The paths that this build has, the preferred one first.
-std::vector<gemm_path_report> gemm_paths(const engine& on);
+std::vector<gemm_path_report> gemm_paths(const engine& engine);
 
 /// Name of the path that `gemm` would take.
 /// \throws invalid_argument as `gemm` does
-std::string gemm_path_for(const engine& on, const matrix_view& a, const matrix_view& b, const matrix_view& c,
-                          const gemm_options& how = {});
+std::string gemm_path_for(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
+                          const gemm_options& options = {});
 
 }  // namespace syclamp

@@ -47,9 +47,9 @@ class matrix_view {
   std::uint64_t batch_stride() const { return batch_stride_; }  ///< from one to the next, in elements
 
   /// The transpose, or of each of a batch.
-  friend matrix_view transposed(matrix_view of) {
-    of.is_transposed_ = !of.is_transposed_;
-    return of;
+  friend matrix_view transposed(matrix_view matrix) {
+    matrix.is_transposed_ = !matrix.is_transposed_;
+    return matrix;
   }
 
   /// `count` matrices, of which this is the first, each `stride` elements after the one before.

@@ -9,7 +9,7 @@
 ///     linear(on, x, w1, b1, h, activation::none);      // h = x · w1ᵀ + b1
 ///     activate(on, h, a, activation::gelu);
 ///     linear(on, a, w2, b2, y);
-///     scaler.scaled_by_caller();                       // the next line multiplies dy by the scale
+///     scaler.begin_step();                       // the next line multiplies dy by the scale
 ///     mean_squared_error(on, y, target, {row_losses, loss}, dy, scaler.device_scale());
 ///     linear_backward(on, a, w2, dy, {.x = da, .weight = dw2, .bias = db2});
 ///     activate_backward(on, h, da, dh, activation::gelu);
@@ -32,8 +32,8 @@ namespace syclamp {
 /// Whoever needs the gradient of an activation other than ReLU keeps what it was applied to: see `activate`.
 /// \param path  of gemm
 /// \throws invalid_argument as `gemm` does
-sycl::event linear(const engine& on, const matrix_view& x, const matrix_view& weight, const array_view& bias,
-                   const matrix_view& y, activation then = activation::none, std::string_view path = {});
+sycl::event linear(const engine& engine, const matrix_view& x, const matrix_view& weight, const array_view& bias,
+                   const matrix_view& y, activation function = activation::none, std::string_view path = {});
 
 /// Where gradients go; those that are left out are not computed.
 struct linear_gradients {
@@ -44,18 +44,18 @@ struct linear_gradients {
 
 /// The gradients of `linear` without activation.
 /// \throws invalid_argument as `gemm` does
-sycl::event linear_backward(const engine& on, const matrix_view& x, const matrix_view& weight, const matrix_view& dy,
-                            const linear_gradients& gradients, std::string_view path = {});
+sycl::event linear_backward(const engine& engine, const matrix_view& x, const matrix_view& weight,
+                            const matrix_view& dy, const linear_gradients& gradients, std::string_view path = {});
 
 /// sums[column] = Σ in[row][column].
-sycl::event sum_rows(const engine& on, const matrix_view& in, const array_view& sums);
+sycl::event sum_rows(const engine& engine, const matrix_view& in, const array_view& sums);
 
 /// y = f(x + bias); y may be x. The bias, one number for each column, may have no elements.
-sycl::event activate(const engine& on, const matrix_view& x, const matrix_view& y, activation f,
+sycl::event activate(const engine& engine, const matrix_view& x, const matrix_view& y, activation f,
                      const array_view& bias = {});
 
 /// dx = dy · f'(x + bias); dx may be dy.
-sycl::event activate_backward(const engine& on, const matrix_view& x, const matrix_view& dy, const matrix_view& dx,
+sycl::event activate_backward(const engine& engine, const matrix_view& x, const matrix_view& dy, const matrix_view& dx,
                               activation f, const array_view& bias = {});
 
 /// What the forward pass of a layer norm leaves for the backward one: FP32 in device memory, one for each row.
@@ -65,13 +65,13 @@ struct row_statistics {
 };
 
 /// y = (x - mean) / √(variance + epsilon) · scale + shift, with mean and variance of each row.
-sycl::event layer_norm(const engine& on, const matrix_view& x, const array_view& scale, const array_view& shift,
+sycl::event layer_norm(const engine& engine, const matrix_view& x, const array_view& scale, const array_view& shift,
                        const matrix_view& y, const row_statistics& statistics, float epsilon = 1e-5f);
 
 /// The gradients of `layer_norm` with respect to x, scale and shift.
-sycl::event layer_norm_backward(const engine& on, const matrix_view& x, const array_view& scale, const matrix_view& dy,
-                                const row_statistics& statistics, const matrix_view& dx, const array_view& dscale,
-                                const array_view& dshift);
+sycl::event layer_norm_backward(const engine& engine, const matrix_view& x, const array_view& scale,
+                                const matrix_view& dy, const row_statistics& statistics, const matrix_view& dx,
+                                const array_view& dscale, const array_view& dshift);
 
 /// Where a loss goes: FP32 in device memory.
 struct loss_values {
@@ -85,7 +85,7 @@ struct loss_values {
 /// column makes the loss and the gradient of its row NaN.
 /// \param gradient    may be the logits; nothing: only the loss is computed
 /// \param loss_scale  in device memory; null means 1
-sycl::event softmax_cross_entropy(const engine& on, const matrix_view& logits, const std::uint32_t* labels,
+sycl::event softmax_cross_entropy(const engine& engine, const matrix_view& logits, const std::uint32_t* labels,
                                   const loss_values& loss, const std::optional<matrix_view>& gradient,
                                   const float* loss_scale = nullptr);
 
@@ -93,7 +93,7 @@ sycl::event softmax_cross_entropy(const engine& on, const matrix_view& logits, c
 /// the sum of each row.
 /// \param gradient    may be y; nothing: only the loss is computed
 /// \param loss_scale  in device memory; null means 1
-sycl::event mean_squared_error(const engine& on, const matrix_view& y, const matrix_view& target,
+sycl::event mean_squared_error(const engine& engine, const matrix_view& y, const matrix_view& target,
                                const loss_values& loss, const std::optional<matrix_view>& gradient,
                                const float* loss_scale = nullptr);
 

@@ -52,10 +52,10 @@ inline constexpr named_policy named_policies[] = {
 
 /// \param name  one of `named_policies`, or an alias of it
 /// \throws invalid_argument that lists the names
-precision_policy policy_named(std::string_view name);
+precision_policy precision_preset(std::string_view name);
 
 /// The name of a policy; empty if it has none.
-std::string_view name_of(const precision_policy& policy);
+std::string_view to_string(const precision_policy& policy);
 
 /// Names without the aliases.
 std::vector<std::string> policy_names();

@@ -35,14 +35,14 @@ class compiled_library final : public kernel_library {
     const std::size_t size = op.group_size(tuning());
     return queue.submit([&](sycl::handler& handler) {
       int position = 0;
-      for (const argument& one : arguments) {
+      for (const argument& argument : arguments) {
         // Pointers must be known as such to the runtime; anything else travels as bytes.
-        if (one.is_pointer) {
+        if (argument.is_pointer) {
           void* pointer = nullptr;
-          std::memcpy(&pointer, one.value, sizeof pointer);
+          std::memcpy(&pointer, argument.value, sizeof pointer);
           handler.set_arg(position++, pointer);
         } else {
-          handler.set_arg(position++, sycl::ext::oneapi::experimental::raw_kernel_arg(one.value, one.size));
+          handler.set_arg(position++, sycl::ext::oneapi::experimental::raw_kernel_arg(argument.value, argument.size));
         }
       }
       handler.parallel_for(sycl::nd_range<1>(groups * size, size), kernel);
@@ -116,8 +116,8 @@ std::string environment_hint() { return suspicious_environment(); }
 
 std::string obstacle(const sycl::device& device) {
   if (std::string problem = driver_obstacle(device); !problem.empty()) return problem;
-  sycl::device asked = device;  // the query is not const
-  if (asked.ext_oneapi_can_build(sycl::ext::oneapi::experimental::source_language::sycl)) return {};
+  sycl::device copy = device;  // the query is not const
+  if (copy.ext_oneapi_can_build(sycl::ext::oneapi::experimental::source_language::sycl)) return {};
   return "the run-time compiler has no target for this device; build syclamp ahead of time for it "
          "(preset aot-dpcpp with the vendor's plugin, or aot-acpp)";
 }

@@ -22,6 +22,7 @@ template <typename Struct, typename Value, field_kind Kind = field_kind::plain>
 struct field {
   using value_type = Value;
   static constexpr field_kind kind = Kind;
+  static constexpr bool is_struct = std::is_class_v<Value> && std::is_trivially_copyable_v<Value>;
   static constexpr bool has_default = std::is_trivially_copyable_v<Value>;
   using default_type = std::conditional_t<has_default, Value, std::monostate>;
 
@@ -31,6 +32,7 @@ struct field {
   const char* former_name = nullptr;
   std::uint32_t renamed_in = 0;     ///< the first version whose files have the present name
   default_type default_value = {};  ///< of files before `since`
+  std::uint32_t nested_since = 0;   ///< of a struct: before this version, its fields are those of the struct around it
 
   /// The field is new in this version of the format; older files get the default.
   constexpr field added_in(std::uint32_t version, Value of_older_files) const
@@ -59,7 +61,18 @@ struct field {
     return changed;
   }
 
+  /// A struct whose fields lie in the struct around it, in files before this version.
+  constexpr field nested_in(std::uint32_t version) const
+    requires is_struct
+  {
+    field changed = *this;
+    changed.nested_since = version;
+    return changed;
+  }
+
   constexpr bool is_in(std::uint32_t version) const { return version >= since; }
+
+  constexpr bool is_flat_in(std::uint32_t version) const { return version < nested_since; }
 
   constexpr const char* name_in(std::uint32_t version) const { return version < renamed_in ? former_name : name; }
 

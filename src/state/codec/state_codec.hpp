@@ -41,12 +41,12 @@ json encode_real(Real value) {
 template <typename Value>
 json encode(const Value& value) {
   if constexpr (std::is_enum_v<Value>) {
-    return name_of(value);
+    return to_string(value);
   } else if constexpr (std::is_floating_point_v<Value>) {
     return encode_real(value);
   } else if constexpr (is_list<Value>) {
     json all = json::array();
-    for (const auto& one : value) all.push_back(encode(one));
+    for (const auto& entry : value) all.push_back(encode(entry));
     return all;
   } else if constexpr (std::is_class_v<Value> && !std::is_same_v<Value, std::string>) {
     return encode_fields(value);
@@ -58,9 +58,9 @@ json encode(const Value& value) {
 template <typename Struct>
 json encode_fields(const Struct& from) {
   json to = json::object();
-  for_each_field<Struct>([&](const auto& one) {
-    const auto& value = from.*one.member;
-    to[one.name] = is_none(one, value) ? json() : encode(value);
+  for_each_field<Struct>([&](const auto& field) {
+    const auto& value = from.*field.member;
+    to[field.name] = is_none(field, value) ? json() : encode(value);
   });
   return to;
 }
@@ -127,9 +127,9 @@ void decode(const json& from, Value& to, const std::string& path, std::uint32_t 
     to = from.get_ref<const std::string&>();
   } else if constexpr (is_list<Value>) {
     if (!from.is_array()) refuse(path, from, "an array");
-    for (const json& one : from) {
+    for (const json& value : from) {
       const std::string place = fmt::format("{}[{}]", path, to.size());
-      decode(one, to.emplace_back(), place, version);
+      decode(value, to.emplace_back(), place, version);
     }
   } else if constexpr (std::is_class_v<Value>) {
     decode_fields(from, to, path, version);
@@ -157,27 +157,51 @@ void refuse_unknown(const json& from, const std::string& path, IsKnown is_known)
           fmt::format("{}: the field {} is not known; remove it, or use the version that wrote it", path, shown(key)));
 }
 
+/// \return how many keys of `from` were used
+template <typename Struct>
+std::size_t decode_members(const json& from, Struct& to, const std::string& path, std::uint32_t version) {
+  std::size_t used = 0;
+  for_each_field<Struct>([&](const auto& field) {
+    auto& value = to.*field.member;
+    if constexpr (std::decay_t<decltype(field)>::is_struct) {
+      if (field.is_flat_in(version)) {
+        used += decode_members(from, value, path, version);
+        return;
+      }
+    }
+    if (!field.is_in(version)) return field.set_default(to);
+    ++used;
+    const char* name = field.name_in(version);
+    const auto found = from.find(name);
+    if (found == from.end()) refuse_missing(path, name);
+    if (!found->is_null() || !set_none(field, value)) decode(*found, value, fmt::format("{}.{}", path, name), version);
+  });
+  return used;
+}
+
+template <typename Struct>
+bool has_field(const std::string& key, std::uint32_t version) {
+  bool is_known = false;
+  for_each_field<Struct>([&](const auto& field) {
+    using value_type = typename std::decay_t<decltype(field)>::value_type;
+    if constexpr (std::decay_t<decltype(field)>::is_struct) {
+      if (field.is_flat_in(version)) {
+        is_known = is_known || has_field<value_type>(key, version);
+        return;
+      }
+    }
+    is_known = is_known || (field.is_in(version) && key == field.name_in(version));
+  });
+  return is_known;
+}
+
 /// \param version  of the file: what this version lacks gets its default
 template <typename Struct>
 void decode_fields(const json& from, Struct& to, const std::string& path, std::uint32_t version) {
   if (!from.is_object()) refuse(path, from, "an object");
-  std::size_t expected = 0;
-  for_each_field<Struct>([&](const auto& one) {
-    if (!one.is_in(version)) return one.set_default(to);
-    ++expected;
-    const char* name = one.name_in(version);
-    const auto found = from.find(name);
-    if (found == from.end()) refuse_missing(path, name);
-    if (!found->is_null() || !set_none(one, to.*one.member))
-      decode(*found, to.*one.member, fmt::format("{}.{}", path, name), version);
-  });
-  if (from.size() == expected) return;  // all of them were found, so there is no other
-  refuse_unknown(from, path, [&](const std::string& key) {
-    bool is_known = false;
-    for_each_field<Struct>(
-        [&](const auto& one) { is_known = is_known || (one.is_in(version) && key == one.name_in(version)); });
-    return is_known;
-  });
+  const std::size_t used = decode_members(from, to, path, version);
+  if (from.size() == used) return;  // all of them were found, so there is no other
+  refuse_unknown(from, path, [&](const std::string& key) { return has_field<Struct>(key, version); });
 }
 
 /// The value of a key that must be there.

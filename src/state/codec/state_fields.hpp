@@ -38,27 +38,35 @@ struct description<scale_number> {
 };
 
 template <>
+struct description<replay_options> {
+  static constexpr auto fields = std::tuple{
+      field{"growth_test", &replay_options::growth_test}.renamed(4, "test"),
+      field{"bounds", &replay_options::bounds}.renamed(4, "limits"),
+      field{"arithmetic", &replay_options::arithmetic},
+      field{"backoff_by_growth", &replay_options::backoff_by_growth},
+      field{"one_step_late", &replay_options::one_step_late},
+  };
+  static constexpr std::size_t unused = 0;
+};
+
+template <>
 struct description<scaling_policy> {
   static constexpr auto fields = std::tuple{
       field{"mode", &scaling_policy::mode},
-      field{"init", &scaling_policy::init},
-      field{"growth", &scaling_policy::growth},
-      field{"backoff", &scaling_policy::backoff},
-      field{"backoff_by_growth", &scaling_policy::backoff_by_growth},
-      field{"interval", &scaling_policy::interval},
+      field{"init_scale", &scaling_policy::init_scale}.renamed(4, "init"),
+      field{"growth_factor", &scaling_policy::growth_factor}.renamed(4, "growth"),
+      field{"backoff_factor", &scaling_policy::backoff_factor}.renamed(4, "backoff"),
+      field{"growth_interval", &scaling_policy::growth_interval}.renamed(4, "interval"),
       field{"min", &scaling_policy::min},
       field{"max", &scaling_policy::max},
       field{"power_of_two", &scaling_policy::power_of_two},
-      field{"grow", &scaling_policy::grow},
-      field{"test", &scaling_policy::test},
-      field{"limits", &scaling_policy::limits},
-      field{"arithmetic", &scaling_policy::arithmetic},
+      field{"growth_mode", &scaling_policy::growth_mode}.renamed(4, "grow"),
       field{"hysteresis", &scaling_policy::hysteresis},
-      field{"counting", &scaling_policy::counting},
+      field{"hysteresis_mode", &scaling_policy::hysteresis_mode}.renamed(4, "counting"),
       field{"tolerance", &scaling_policy::tolerance},
-      field{"limit", &scaling_policy::limit},
+      field{"amax_limit", &scaling_policy::amax_limit}.renamed(4, "limit"),
       field{"margin", &scaling_policy::margin},
-      field{"largest_jump", &scaling_policy::largest_jump},
+      field{"max_jump", &scaling_policy::max_jump}.renamed(4, "largest_jump"),
       field{"nan_patience", &scaling_policy::nan_patience},
       field{"give_up_after", &scaling_policy::give_up_after},
       field{"on_give_up", &scaling_policy::on_give_up},
@@ -67,7 +75,7 @@ struct description<scaling_policy> {
       field{"spike_window", &scaling_policy::spike_window},
       field{"retries", &scaling_policy::retries},
       field{"clear_on_skip", &scaling_policy::clear_on_skip},
-      field{"one_step_late", &scaling_policy::one_step_late},
+      field{"replay", &scaling_policy::replay}.nested_in(4),
   };
   static constexpr std::size_t unused = 0;
 };
@@ -118,18 +126,18 @@ struct description<step_record> {
       field{"norm", &step_record::norm},
       field{"clip", &step_record::clip},
       essential("amax", &step_record::amax),
-      field{"limit", &step_record::limit},
+      field{"amax_limit", &step_record::amax_limit}.renamed(4, "limit"),
       essential("flags", &step_record::flags).renamed(3, "findings"),
       essential("elements", &step_record::elements),
-      field{"infs", &step_record::infs},
-      field{"nans", &step_record::nans},
-      field{"zeros", &step_record::zeros},
-      field{"subnormals", &step_record::subnormals},
+      field{"inf_count", &step_record::inf_count}.renamed(4, "infs"),
+      field{"nan_count", &step_record::nan_count}.renamed(4, "nans"),
+      field{"zero_count", &step_record::zero_count}.renamed(4, "zeros"),
+      field{"subnormal_count", &step_record::subnormal_count}.renamed(4, "subnormals"),
       field{"lists", &step_record::lists},
       field{"skipped_lists", &step_record::skipped_lists}.renamed(3, "refused"),
-      field{"first_bad_list", &step_record::first_bad_list},
-      index("first_bad_tensor", &step_record::first_bad_tensor),
-      index("first_bad", &step_record::first_bad),
+      field{"first_nonfinite_list", &step_record::first_nonfinite_list}.renamed(4, "first_bad_list"),
+      index("first_nonfinite_tensor", &step_record::first_nonfinite_tensor).renamed(4, "first_bad_tensor"),
+      index("first_nonfinite", &step_record::first_nonfinite).renamed(4, "first_bad"),
   };
   static constexpr std::size_t unused = 1;
 };
@@ -236,7 +244,9 @@ constexpr void for_each_field(See see) {
 template <typename... Structs>
 constexpr std::uint32_t newest_field() {
   std::uint32_t newest = 1;
-  const auto see = [&](const auto& one) { newest = std::max({newest, one.since, one.renamed_in}); };
+  const auto see = [&](const auto& field) {
+    newest = std::max({newest, field.since, field.renamed_in, field.nested_since});
+  };
   (for_each_field<Structs>(see), ...);
   return newest;
 }
@@ -246,7 +256,7 @@ inline constexpr std::uint32_t layout_version = 2;
 
 /// The version of the files that are written: snapshots and checkpoints have the same.
 inline constexpr std::uint32_t newest_version =
-    std::max(layout_version, newest_field<scale_number, scaling_policy, scale_state, step_record, decay_rate,
-                                          hyper_parameters, lr_schedule, group_record, optimizer_record>());
+    std::max(layout_version, newest_field<scale_number, replay_options, scaling_policy, scale_state, step_record,
+                                          decay_rate, hyper_parameters, lr_schedule, group_record, optimizer_record>());
 
 }  // namespace syclamp

@@ -24,8 +24,8 @@ TEMPLATE_TEST_CASE_SIG("every kernel that the library can ask for compiles for p
                        ((std::size_t Profile), Profile), 0, 1, 2, 3, 4, 5, 6, 7) {
   REQUIRE(profile_names().size() <= 8);
   if (Profile >= profile_names().size()) SKIP("there are fewer profiles");
-  for (const engine& on : all_engines())
-    if (on.profile_name() == profile_names()[Profile]) CHECK_NOTHROW(on.compile_all());
+  for (const engine& engine : all_engines())
+    if (engine.profile_name() == profile_names()[Profile]) CHECK_NOTHROW(engine.compile_all());
 }
 
 TEST_CASE("a queue that is not in-order is refused with the remedy") {
@@ -51,11 +51,11 @@ TEST_CASE("a profile is forced by the caller, or else by the environment") {
 }
 
 TEST_CASE("copies of an engine share its queue and its kernels") {
-  const engine one;
-  const engine two = one;
+  const engine first;
+  const engine two = first;
 
-  CHECK(&one.queue() == &two.queue());
-  CHECK(&one.kernels() == &two.kernels());
+  CHECK(&first.queue() == &two.queue());
+  CHECK(&first.kernels() == &two.kernels());
 }
 
 TEST_CASE("several threads, each with its own engine or all with one, get the right results") {
@@ -64,9 +64,9 @@ TEST_CASE("several threads, each with its own engine or all with one, get the ri
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < sums.size(); ++i)
     threads.emplace_back([&, i] {
-      const engine on = i % 2 == 0 ? common : engine{};
-      const device_buffer<float> memory(on.queue(), std::vector<float>(1000 * (i + 1), 1.0f));
-      sums[i] = inspect(on, {memory.data(), 1000 * (i + 1)}).sum_of_squares;
+      const engine engine = i % 2 == 0 ? common : syclamp::engine{};
+      const device_buffer<float> memory(engine.queue(), std::vector<float>(1000 * (i + 1), 1.0f));
+      sums[i] = inspect(engine, {memory.data(), 1000 * (i + 1)}).sum_of_squares;
     });
   for (auto& thread : threads) thread.join();
 
@@ -74,12 +74,13 @@ TEST_CASE("several threads, each with its own engine or all with one, get the ri
 }
 
 TEST_CASE("fresh memory is full of NaNs in all device tests") {
-  const engine& on = all_engines().front();
+  const engine& engine = all_engines().front();
   constexpr std::size_t count = 1000;
-  const auto device = allocate_on_device<float>(on.queue(), count), host = allocate_on_host<float>(on.queue(), count);
+  const auto device = allocate_on_device<float>(engine.queue(), count),
+             host = allocate_on_host<float>(engine.queue(), count);
   std::vector<float> values(2 * count);
-  on.queue().memcpy(values.data(), device.get(), count * sizeof(float));
-  on.queue().memcpy(values.data() + count, host.get(), count * sizeof(float)).wait();
+  engine.queue().memcpy(values.data(), device.get(), count * sizeof(float));
+  engine.queue().memcpy(values.data() + count, host.get(), count * sizeof(float)).wait();
 
   CHECK(std::all_of(values.begin(), values.end(), [](float x) { return std::isnan(x); }));
 }

@@ -15,21 +15,21 @@ namespace {
 /// Everything that a training code holds.
 struct training {
   training()
-      : memory(sycl::malloc_device<float>(2, on.queue())),
-        optimizer(on, {{.gradient = {memory, 1}, .model = {memory + 1, 1}}}, sgd{.lr = 1}),
-        scaler(on, {.init = 4}) {
-    on.queue().fill(memory, 4.0f, 2).wait();
+      : memory(sycl::malloc_device<float>(2, engine.queue())),
+        optimizer(engine, {{.gradient = {memory, 1}, .model = {memory + 1, 1}}}, sgd{.lr = 1}),
+        scaler(engine, {.init_scale = 4}) {
+    engine.queue().fill(memory, 4.0f, 2).wait();
     scaler.prepare(optimizer.gradients());
   }
 
   void step() {
-    scaler.scaled_by_caller();
+    scaler.begin_step();
     scaler.step(optimizer);
     scaler.update();
     std::printf("applied %d\n", static_cast<int>(scaler.outcome().applied));
   }
 
-  engine on;
+  syclamp::engine engine;
   float* memory;
   fused_optimizer optimizer;
   loss_scaler scaler;
@@ -39,27 +39,27 @@ struct training {
 std::optional<training> code;
 
 template <typename Function>
-void attempt(const char* what, const Function& function) {
+void attempt(const char* subject, const Function& function) {
   try {
     function();
-    std::printf("%s: done\n", what);
+    std::printf("%s: done\n", subject);
   } catch (const misuse_error& refused) {
-    std::printf("%s: refused, %s\n", what, refused.what());
+    std::printf("%s: refused, %s\n", subject, refused.what());
   } catch (const std::exception& failed) {
-    std::printf("%s: failed, %s\n", what, failed.what());
+    std::printf("%s: failed, %s\n", subject, failed.what());
   }
   std::fflush(stdout);
 }
 
 void use_everything() {
   attempt("step", [] { code->step(); });
-  attempt("engine", [] { const engine another; });
-  attempt("queue", [] { const engine another(sycl::queue(code->on.queue())); });
-  attempt("list", [] { const tensor_list list(code->on, array_view(code->memory, 1)); });
-  attempt("inspect", [] { inspect(code->on, array_view(code->memory, 1)); });
-  attempt("scale", [] { static_cast<void>(code->scaler.current_scale()); });
-  attempt("wait", [] { code->on.wait(); });
-  attempt("preset", [] { static_cast<void>(preset("pytorch")); });
+  attempt("engine", [] { const syclamp::engine another; });
+  attempt("queue", [] { const syclamp::engine another(sycl::queue(code->engine.queue())); });
+  attempt("list", [] { const tensor_list list(code->engine, array_view(code->memory, 1)); });
+  attempt("inspect", [] { inspect(code->engine, array_view(code->memory, 1)); });
+  attempt("scale", [] { static_cast<void>(code->scaler.get_scale()); });
+  attempt("wait", [] { code->engine.wait(); });
+  attempt("preset", [] { static_cast<void>(scaling_preset("pytorch")); });
   attempt("end", [] { code.reset(); });
 }
 
@@ -74,11 +74,11 @@ struct until_the_end {
 }  // namespace
 
 int main(int, char** arguments) {
-  const std::string_view how = arguments[1];
+  const std::string_view ending = arguments[1];
   static until_the_end object;
-  object.is_used = how == "static";
-  if (how == "before") std::atexit(use_everything);
-  if (how == "only") {
+  object.is_used = ending == "static";
+  if (ending == "before") std::atexit(use_everything);
+  if (ending == "only") {
     std::atexit([] {
       attempt("make", [] { code.emplace(); });
       use_everything();
@@ -87,8 +87,8 @@ int main(int, char** arguments) {
   }
   code.emplace();
   code->step();
-  code->recorded.emplace(code->on, [] { code->step(); }, recording::never);
-  if (how == "after") std::atexit(use_everything);
-  if (how == "thread") std::atexit([] { std::thread(use_everything).join(); });
+  code->recorded.emplace(code->engine, [] { code->step(); }, recording::never);
+  if (ending == "after") std::atexit(use_everything);
+  if (ending == "thread") std::atexit([] { std::thread(use_everything).join(); });
   return 0;
 }

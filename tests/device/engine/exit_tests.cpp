@@ -16,8 +16,8 @@ struct outcome {
   int status;  ///< 0: the program has ended as it should
 };
 
-outcome run(const std::string& how) {
-  std::FILE* program = popen((std::string(SYCLAMP_EXIT_PROGRAM) + " " + how + " 2>&1").c_str(), "r");
+outcome run(const std::string& ending) {
+  std::FILE* program = popen((std::string(SYCLAMP_EXIT_PROGRAM) + " " + ending + " 2>&1").c_str(), "r");
   REQUIRE(program != nullptr);
   std::string text;
   for (int c = std::fgetc(program); c != EOF; c = std::fgetc(program)) text.push_back(static_cast<char>(c));
@@ -38,26 +38,26 @@ TEST_CASE("an exit handler that was registered after the first use can do everyt
   CAPTURE(text);
   CHECK(status == 0);
   CHECK_THAT(text, ContainsSubstring("applied 2"));
-  for (const char* what : {"step", "engine", "queue", "list", "scale", "wait", "preset", "end"})
-    CHECK_THAT(text, ContainsSubstring(std::string(what) + ": done"));
+  for (const char* subject : {"step", "engine", "queue", "list", "scale", "wait", "preset", "end"})
+    CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
   CHECK_THAT(text, ContainsSubstring("inspect: refused, the process is ending and this thread can no longer compile"));
 }
 
 TEST_CASE("a thread that it starts can compile, too, and so can a handler that is the first to use the library") {
-  const std::string how = GENERATE("thread", "only");
-  const auto [text, status] = run(how);
+  const std::string ending = GENERATE("thread", "only");
+  const auto [text, status] = run(ending);
   CAPTURE(text);
   CHECK(status == 0);
-  CHECK_THAT(text, ContainsSubstring(how == "thread" ? "applied 2" : "applied 1"));
-  for (const char* what : {"step", "engine", "queue", "list", "inspect", "scale", "wait", "preset", "end"})
-    CHECK_THAT(text, ContainsSubstring(std::string(what) + ": done"));
+  CHECK_THAT(text, ContainsSubstring(ending == "thread" ? "applied 2" : "applied 1"));
+  for (const char* subject : {"step", "engine", "queue", "list", "inspect", "scale", "wait", "preset", "end"})
+    CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
 }
 
 TEST_CASE("an exit handler or a static object that is older than the first engine is told that SYCL is gone") {
   const auto [text, status] = run(GENERATE("before", "static"));
   CAPTURE(text);
   CHECK(status == 0);
-  for (const char* what : {"step", "engine", "queue", "list", "inspect", "scale", "wait"})
-    CHECK_THAT(text, ContainsSubstring(std::string(what) + ": refused, the process is ending"));
-  for (const char* what : {"preset", "end"}) CHECK_THAT(text, ContainsSubstring(std::string(what) + ": done"));
+  for (const char* subject : {"step", "engine", "queue", "list", "inspect", "scale", "wait"})
+    CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": refused, the process is ending"));
+  for (const char* subject : {"preset", "end"}) CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
 }

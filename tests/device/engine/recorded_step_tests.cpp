@@ -21,41 +21,42 @@ namespace {
 /// A gradient of some step: now and then Inf or NaN.
 float special_of(int step) { return step % 7 == 3 ? infinity : step % 11 == 5 ? no_number : 0.0f; }
 
-bool can_record(const engine& on) {
+bool can_record(const engine& engine) {
 #if defined(SYCL_EXT_ONEAPI_GRAPH)
-  const sycl::device device = on.queue().get_device();
+  const sycl::device device = engine.queue().get_device();
   return device.has(sycl::aspect::ext_oneapi_graph) || device.has(sycl::aspect::ext_oneapi_limited_graph);
 #else
-  static_cast<void>(on);
+  static_cast<void>(engine);
   return false;
 #endif
 }
 
-void require_same(const step_record& one, const step_record& other) {
-  REQUIRE(std::memcmp(&one, &other, sizeof one) == 0);
+void require_same(const step_record& record, const step_record& other) {
+  REQUIRE(std::memcmp(&record, &other, sizeof record) == 0);
 }
 
-void require_same(const adding_optimizer& one, const adding_optimizer& other) {
-  REQUIRE(std::bit_cast<std::uint32_t>(one.weight()) == std::bit_cast<std::uint32_t>(other.weight()));
+void require_same(const adding_optimizer& optimizer, const adding_optimizer& other) {
+  REQUIRE(std::bit_cast<std::uint32_t>(optimizer.weight()) == std::bit_cast<std::uint32_t>(other.weight()));
 }
 
 /// Two optimizers, a list of gradients to accumulate, and a scaler; all their gradients come from `backward`.
 struct pair_of_optimizers {
   explicit pair_of_optimizers(const engine& engine, const scaler_options& options = {},
-                              const scaling_policy& policy = {.init = 8, .interval = 3})
+                              const scaling_policy& policy = {.init_scale = 8, .growth_interval = 3})
       : first(engine, policy, options),
         gradients(engine.queue(), std::vector<float>(training::elements, 0.0f)),
         second(engine, training::elements, gradients.data()),
         sum(engine.queue(), std::vector<float>(training::elements, 0.0f)),
         of_sum(engine, training::elements, sum.data()) {
-    for (const adding_optimizer* one : {&first.optimizer, &second, &of_sum}) first.scaler.prepare(one->gradients());
+    for (const adding_optimizer* optimizer : {&first.optimizer, &second, &of_sum})
+      first.scaler.prepare(optimizer->gradients());
   }
 
   void backward(int step, float scale) {
     first.backward(0.25f * static_cast<float>(step), scale, special_of(step));
     std::vector<float> content(training::elements, scale);
     if (step % 5 == 2) content[0] = infinity;
-    first.on.queue().memcpy(gradients.data(), content.data(), content.size() * sizeof(float)).wait();
+    first.engine.queue().memcpy(gradients.data(), content.data(), content.size() * sizeof(float)).wait();
   }
 
   training first;
@@ -66,19 +67,19 @@ struct pair_of_optimizers {
 };
 
 /// Runs both, one of them recorded, and compares them after every step.
-void require_same_bits(const engine& on, pair_of_optimizers& direct, pair_of_optimizers& recorded,
-                       const std::function<void(pair_of_optimizers&)>& calls, recording how) {
-  on.wait();
-  recorded_step step(on, [&] { calls(recorded); }, how);
-  REQUIRE(step.is_recorded() == (how == recording::if_possible && can_record(on)));
+void require_same_bits(const engine& engine, pair_of_optimizers& direct, pair_of_optimizers& recorded,
+                       const std::function<void(pair_of_optimizers&)>& calls, recording mode) {
+  engine.wait();
+  recorded_step step(engine, [&] { calls(recorded); }, mode);
+  REQUIRE(step.is_recorded() == (mode == recording::if_possible && can_record(engine)));
   for (int i = 0; i < 40; ++i) {
     CAPTURE(i);
-    const float scale = direct.first.scaler.current_scale();
+    const float scale = direct.first.scaler.get_scale();
     direct.backward(i, scale);
     calls(direct);
     recorded.backward(i, scale);
     step();
-    on.wait();
+    engine.wait();
     require_same(recorded.first.scaler.outcome(), direct.first.scaler.outcome());
     require_same(recorded.first.optimizer, direct.first.optimizer);
     require_same(recorded.second, direct.second);
@@ -89,16 +90,16 @@ void require_same_bits(const engine& on, pair_of_optimizers& direct, pair_of_opt
 }  // namespace
 
 TEST_CASE("scale, step and update recorded once and replayed are the same bits as submitted one by one") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   const bool unscales = GENERATE(false, true);
-  const recording how = GENERATE(recording::if_possible, recording::never);
-  pair_of_optimizers direct(on), recorded(on);
-  const device_buffer<float> loss(on.queue(), {1.0f});
-  const tensor_list loss_list(on, array_view(loss.data(), 1));
-  const device_scalar max_norm(on, 3.0f);
+  const recording mode = GENERATE(recording::if_possible, recording::never);
+  pair_of_optimizers direct(engine), recorded(engine);
+  const device_buffer<float> loss(engine.queue(), {1.0f});
+  const tensor_list loss_list(engine, array_view(loss.data(), 1));
+  const device_scalar max_norm(engine, 3.0f);
   require_same_bits(
-      on, direct, recorded,
+      engine, direct, recorded,
       [&](pair_of_optimizers& code) {
         loss_scaler& scaler = code.first.scaler;
         scaler.scale(loss_list);
@@ -106,43 +107,43 @@ TEST_CASE("scale, step and update recorded once and replayed are the same bits a
         scaler.step(code.first.optimizer, unscales ? nullptr : static_cast<const float*>(max_norm));
         scaler.update();
       },
-      how);
+      mode);
   CHECK(direct.first.optimizer.weight() > 0);
 }
 
 TEST_CASE("joint steps, accumulation and a consensus can be recorded, too") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const recording how = GENERATE(recording::if_possible, recording::never);
-  const device_scalar max_norm(on, 3.0f);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const recording mode = GENERATE(recording::if_possible, recording::never);
+  const device_scalar max_norm(engine, 3.0f);
   SECTION("two optimizers, all or nothing") {
-    pair_of_optimizers direct(on), recorded(on);
+    pair_of_optimizers direct(engine), recorded(engine);
     require_same_bits(
-        on, direct, recorded,
+        engine, direct, recorded,
         [&](pair_of_optimizers& code) {
-          code.first.scaler.scaled_by_caller();
+          code.first.scaler.begin_step();
           optimizer* const both[] = {&code.first.optimizer, &code.second};
           code.first.scaler.step(both, max_norm);
           code.first.scaler.update();
         },
-        how);
+        mode);
     CHECK(direct.second.weight() > 0);
   }
   SECTION("a window of two micro-batches") {
-    pair_of_optimizers direct(on), recorded(on);
+    pair_of_optimizers direct(engine), recorded(engine);
     require_same_bits(
-        on, direct, recorded,
+        engine, direct, recorded,
         [&](pair_of_optimizers& code) {
           loss_scaler& scaler = code.first.scaler;
-          clear(code.of_sum.gradients());
-          for (const adding_optimizer* one : {&code.first.optimizer, &code.second}) {
-            scaler.scaled_by_caller();
-            scaler.accumulate(one->gradients(), code.of_sum.gradients());
+          clear_gradients(code.of_sum.gradients());
+          for (const adding_optimizer* optimizer : {&code.first.optimizer, &code.second}) {
+            scaler.begin_step();
+            scaler.accumulate(optimizer->gradients(), code.of_sum.gradients());
             scaler.update();
           }
           scaler.step_accumulated(code.of_sum, max_norm);
         },
-        how);
+        mode);
     CHECK(direct.of_sum.weight() > 0);
   }
   SECTION("several ranks: the hook's own commands are recorded with the rest") {
@@ -151,25 +152,25 @@ TEST_CASE("joint steps, accumulation and a consensus can be recorded, too") {
       static const std::vector<float> none(64, 0.0f);
       queue.memcpy(numbers + count - 1, none.data(), sizeof(float));
     };
-    pair_of_optimizers direct(on, two_ranks), recorded(on, two_ranks);
+    pair_of_optimizers direct(engine, two_ranks), recorded(engine, two_ranks);
     require_same_bits(
-        on, direct, recorded,
+        engine, direct, recorded,
         [&](pair_of_optimizers& code) {
-          code.first.scaler.scaled_by_caller();
+          code.first.scaler.begin_step();
           code.first.scaler.step(code.first.optimizer);
           code.first.scaler.update();
         },
-        how);
+        mode);
     CHECK(direct.first.optimizer.weight() > 0);
   }
 }
 
 TEST_CASE("after a recording that was refused, the scaler is as it was before, in whatever stage") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  if (!can_record(on)) SKIP("the device has no graphs");
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  if (!can_record(engine)) SKIP("the device has no graphs");
   using call = std::function<void(pair_of_optimizers&)>;
-  const call scale = [](auto& code) { code.first.scaler.scaled_by_caller(); };
+  const call scale = [](auto& code) { code.first.scaler.begin_step(); };
   const call unscale = [](auto& code) { code.first.scaler.unscale(code.first.optimizer.gradients()); };
   const call inspect = [](auto& code) { code.first.scaler.inspect(code.second.gradients()); };
   const call step = [](auto& code) { code.first.scaler.step(code.first.optimizer); };
@@ -196,21 +197,22 @@ TEST_CASE("after a recording that was refused, the scaler is as it was before, i
   };
   const bool is_enabled = GENERATE(true, false);
   const bool is_engine_another = GENERATE(false, true);
-  const engine recording_engine = is_engine_another ? engine(on.queue(), on.profile_name()) : on;
+  const syclamp::engine recording_engine =
+      is_engine_another ? syclamp::engine(engine.queue(), engine.profile_name()) : engine;
   for (std::size_t i = 0; i < courses.size(); ++i) {
     CAPTURE(is_enabled, is_engine_another, i);
     const scaling_policy policy{.mode = is_enabled ? scaling_mode::dynamic : scaling_mode::disabled};
-    pair_of_optimizers refused(on, {}, policy), never_recorded(on, {}, policy);
+    pair_of_optimizers refused(engine, {}, policy), never_recorded(engine, {}, policy);
     const auto make = [](pair_of_optimizers& code, const std::vector<call>& calls) {
-      for (const call& one : calls) one(code);
+      for (const call& call : calls) call(code);
     };
     for (pair_of_optimizers* code : {&refused, &never_recorded}) {
-      code->backward(1, code->first.scaler.current_scale());
+      code->backward(1, code->first.scaler.get_scale());
       make(*code, courses[i].before);
     }
     const auto calls = [&] {
       make(refused, courses[i].recorded);
-      on.wait();
+      engine.wait();
     };
     CHECK_THROWS_AS(recorded_step(recording_engine, calls), misuse_error);
     const auto can_be_saved = [](const pair_of_optimizers& code) {
@@ -232,94 +234,96 @@ TEST_CASE("after a recording that was refused, the scaler is as it was before, i
 }
 
 TEST_CASE("settings that would be sent by every replay are refused, and stay as they were") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  if (!can_record(on)) SKIP("the device has no graphs");
-  const device_buffer<float> gradient(on.queue(), {1.0f}), weight(on.queue(), {0.0f});
-  fused_optimizer optimizer(on, {{.gradient = {gradient.data(), 1}, .model = {weight.data(), 1}}}, sgd{.lr = 1});
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  if (!can_record(engine)) SKIP("the device has no graphs");
+  const device_buffer<float> gradient(engine.queue(), {1.0f}), weight(engine.queue(), {0.0f});
+  fused_optimizer optimizer(engine, {{.gradient = {gradient.data(), 1}, .model = {weight.data(), 1}}}, sgd{.lr = 1});
   const auto calls = [&] {
     optimizer.set_lr(0.5);
     optimizer.apply();
-    on.wait();
+    engine.wait();
   };
-  CHECK_THROWS_AS(recorded_step(on, calls), misuse_error);
+  CHECK_THROWS_AS(recorded_step(engine, calls), misuse_error);
   optimizer.apply();
   CHECK(weight.read()[0] == -1.0f);
   optimizer.set_lr(0.5);
   optimizer.apply();
   CHECK(weight.read()[0] == -1.5f);
   const auto nothing_new = [&] { optimizer.set_lr(0.5); };  // a replay would not know that it was to stay so
-  CHECK_THROWS_MATCHES(recorded_step(on, nothing_new), misuse_error, MessageMatches(ContainsSubstring("every replay")));
-  const auto nested = [&] { recorded_step(on, [&] { optimizer.apply(); }); };
-  CHECK_THROWS_MATCHES(recorded_step(on, nested), misuse_error, MessageMatches(ContainsSubstring("recorded already")));
+  CHECK_THROWS_MATCHES(recorded_step(engine, nothing_new), misuse_error,
+                       MessageMatches(ContainsSubstring("every replay")));
+  const auto nested = [&] { recorded_step(engine, [&] { optimizer.apply(); }); };
+  CHECK_THROWS_MATCHES(recorded_step(engine, nested), misuse_error,
+                       MessageMatches(ContainsSubstring("recorded already")));
 
-  loss_scaler scaler(on, {.init = 8});
-  CHECK_THROWS_AS(recorded_step(on, [&] { scaler.set_policy({.init = 16}); }), misuse_error);
-  CHECK(scaler.policy().init == 8);
-  const scaler_snapshot other = scaler_snapshot::fresh({.init = 16});
-  CHECK_THROWS_AS(recorded_step(on, [&] { scaler.load(other); }), misuse_error);
-  CHECK(scaler.policy().init == 8);
-  CHECK(scaler.current_scale() == 8.0f);
+  loss_scaler scaler(engine, {.init_scale = 8});
+  CHECK_THROWS_AS(recorded_step(engine, [&] { scaler.set_policy({.init_scale = 16}); }), misuse_error);
+  CHECK(scaler.policy().init_scale == 8);
+  const scaler_snapshot other = scaler_snapshot::fresh({.init_scale = 16});
+  CHECK_THROWS_AS(recorded_step(engine, [&] { scaler.load(other); }), misuse_error);
+  CHECK(scaler.policy().init_scale == 8);
+  CHECK(scaler.get_scale() == 8.0f);
 }
 
 TEST_CASE("calls that would wait while they are recorded are refused, and say what to do") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  if (!can_record(on)) SKIP("the device has no graphs");
-  training code(on);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  if (!can_record(engine)) SKIP("the device has no graphs");
+  training code(engine);
   const auto calls = [&] {
-    code.scaler.scaled_by_caller();
+    code.scaler.begin_step();
     code.scaler.step(code.optimizer);  // was never prepared
     code.scaler.update();
   };
-  CHECK_THROWS_AS(recorded_step(on, calls), misuse_error);
-  CHECK_THROWS_AS(recorded_step(on, [&] { on.wait(); }), misuse_error);
-  CHECK_THROWS_AS(recorded_step(on, nullptr), invalid_argument);
+  CHECK_THROWS_AS(recorded_step(engine, calls), misuse_error);
+  CHECK_THROWS_AS(recorded_step(engine, [&] { engine.wait(); }), misuse_error);
+  CHECK_THROWS_AS(recorded_step(engine, nullptr), invalid_argument);
 
   // The queue is as it was, and the next step works.
   code.scaler.prepare(code.optimizer.gradients());
-  code.backward(1.0f, code.scaler.current_scale());
-  recorded_step step(on, [&] {
-    code.scaler.scaled_by_caller();
+  code.backward(1.0f, code.scaler.get_scale());
+  recorded_step step(engine, [&] {
+    code.scaler.begin_step();
     code.scaler.step(code.optimizer);
     code.scaler.update();
   });
   step();
-  on.wait();
+  engine.wait();
   CHECK(code.optimizer.weight() == 1.0f);
 }
 
 TEST_CASE("new addresses are refused while a step is recorded, and sent by the next call after") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  if (!can_record(on)) SKIP("the device has no graphs");
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  if (!can_record(engine)) SKIP("the device has no graphs");
   constexpr std::size_t count = 100;
   const std::vector<float> ones(count, 1.0f), zeros(count, 0.0f);
-  const device_buffer<float> before(on.queue(), ones), after(on.queue(), ones), last(on.queue(), ones);
-  tensor_list list(on, array_view(before.data(), count));
-  loss_scaler scaler(on);
+  const device_buffer<float> before(engine.queue(), ones), after(engine.queue(), ones), last(engine.queue(), ones);
+  tensor_list list(engine, array_view(before.data(), count));
+  loss_scaler scaler(engine);
   scaler.prepare(list);
 
   // Every replay would send them.
   list.set_address(0, after.data());
-  CHECK_THROWS_AS(recorded_step(on, [&] { clear(list); }), misuse_error);
+  CHECK_THROWS_AS(recorded_step(engine, [&] { clear_gradients(list); }), misuse_error);
   scaler.prepare(list);
-  recorded_step step(on, [&] { clear(list); });
+  recorded_step step(engine, [&] { clear_gradients(list); });
   CHECK(after.read() == ones);
   step();
-  on.wait();
+  engine.wait();
   CHECK(before.read() == ones);
   CHECK(after.read() == zeros);
 
   const auto move_and_clear = [&] {
     list.set_address(0, last.data());
-    clear(list);
+    clear_gradients(list);
   };
-  CHECK_THROWS_AS(recorded_step(on, move_and_clear), misuse_error);
+  CHECK_THROWS_AS(recorded_step(engine, move_and_clear), misuse_error);
   CHECK(last.read() == ones);
   scaler.prepare(list);
   step();  // replays what was recorded, with the addresses that there are now
-  on.wait();
+  engine.wait();
   CHECK(last.read() == zeros);
   CHECK(before.read() == ones);
 }

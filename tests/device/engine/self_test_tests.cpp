@@ -7,9 +7,9 @@
 using namespace syclamp;
 
 TEST_CASE("the arithmetic of every device is strict") {
-  for (const engine& on : all_engines()) {
-    CAPTURE(on.profile_name());
-    const arithmetic_report report = test_arithmetic(on);
+  for (const engine& engine : all_engines()) {
+    CAPTURE(engine.profile_name());
+    const arithmetic_report report = test_arithmetic(engine);
 
     for (const auto& check : report.checks) {
       CAPTURE(check.name);
@@ -29,7 +29,7 @@ TEST_CASE("the report names the device, and its profile and cache are those in u
   const system_report report = describe_system();
 
   REQUIRE_FALSE(report.devices.empty());
-  CHECK(report.version == version());
+  CHECK(report.version == library_version());
   bool usable = false;
   for (const auto& device : report.devices) {
     CHECK_FALSE(device.name.empty());

@@ -25,9 +25,9 @@ using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
 
 TEST_CASE("a kernel that does not compile raises an error with the compiler's log") {
-  const engine on;
+  const syclamp::engine engine;
   try {
-    launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
+    launch::jit::compile(engine.queue().get_context(), engine.queue().get_device(),
                          "#include <sycl_kernels/base/format.hpp>\nint f() { return nonsense; }");
     FAIL("it compiled");
   } catch (const kernel_build_error& failed) {
@@ -37,12 +37,12 @@ TEST_CASE("a kernel that does not compile raises an error with the compiler's lo
 }
 
 TEST_CASE("without the machine's C++ headers a kernel does not compile, and the error names their package") {
-  const engine on;
+  const syclamp::engine engine;
   std::vector<std::string> options = launch::jit::build_options();
   const temporary_folder empty;
   options.push_back("--sysroot=" + empty.path().string());  // there the compiler looks for /usr/include
   try {
-    launch::jit::compile(on.queue().get_context(), on.queue().get_device(),
+    launch::jit::compile(engine.queue().get_context(), engine.queue().get_device(),
                          launch::jit::family_source("engine/self_test", *backends::find("generic")), options);
     FAIL("it compiled");
   } catch (const kernel_build_error& failed) {
@@ -64,9 +64,9 @@ TEST_CASE("strict floating point is asked of the run-time compiler") {
 namespace {
 
 /// The SPIR-V that the run-time compiler makes of `source`, with what surrounds it in a device image.
-std::vector<std::vector<std::byte>> spirv_of(const engine& on, const std::string& source) {
+std::vector<std::vector<std::byte>> spirv_of(const engine& engine, const std::string& source) {
   std::vector<std::vector<std::byte>> images;
-  for (const auto& image : launch::jit::compile(on.queue().get_context(), on.queue().get_device(), source))
+  for (const auto& image : launch::jit::compile(engine.queue().get_context(), engine.queue().get_device(), source))
     images.push_back(image.ext_oneapi_get_backend_content());
   return images;
 }
@@ -111,37 +111,37 @@ std::set<std::string> saturating_vectors(const std::vector<std::vector<std::byte
 
 TEST_CASE("law 3: no kernel asks for a device with FP64, or with 64-bit atomics") {
   constexpr std::uint32_t kernel = 6, float64 = 10, int64_atomics = 12;
-  const engine on;
+  const syclamp::engine engine;
   for (const std::string_view family : common_families()) {
     CAPTURE(family);
-    std::set<std::uint32_t> asked;
-    for (const auto& image : spirv_of(on, launch::jit::family_source(family, *backends::find("generic"))))
-      asked.merge(capabilities(image));
+    std::set<std::uint32_t> requested;
+    for (const auto& image : spirv_of(engine, launch::jit::family_source(family, *backends::find("generic"))))
+      requested.merge(capabilities(image));
 
-    CHECK(asked.contains(kernel));  // the modules were found
-    CHECK_FALSE(asked.contains(float64));
-    CHECK_FALSE(asked.contains(int64_atomics));
+    CHECK(requested.contains(kernel));  // the modules were found
+    CHECK_FALSE(requested.contains(float64));
+    CHECK_FALSE(requested.contains(int64_atomics));
   }
 }
 
 TEST_CASE("no kernel of an Intel GPU saturates vectors of integers, on which Intel's compiler crashes") {
-  const engine on;
+  const syclamp::engine engine;
   for (const std::string_view family : common_families()) {
     CAPTURE(family);
-    CHECK(saturating_vectors(spirv_of(on, launch::jit::family_source(family, *backends::find("intel_gpu")))) ==
+    CHECK(saturating_vectors(spirv_of(engine, launch::jit::family_source(family, *backends::find("intel_gpu")))) ==
           std::set<std::string>{});
   }
 }
 
 TEST_CASE("a kernel that saturates vectors of integers is recognised") {
-  const engine on;
+  const syclamp::engine engine;
   const auto found = [&](const std::string& expression) {
-    return saturating_vectors(spirv_of(on, R"(
+    return saturating_vectors(spirv_of(engine, R"(
 #include <sycl/ext/oneapi/kernel_properties/properties.hpp>
 using words = unsigned __attribute__((ext_vector_type(2)));
 extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::single_task_kernel))
 void saturates(words* data) { const words x = data[0], y = data[1]; data[2] = )" +
-                                               expression + "; }"));
+                                                   expression + "; }"));
   };
   const std::set<std::string> subtraction{"llvm.usub.sat.v2i32"}, addition{"llvm.uadd.sat.v2i32"}, nothing;
 
@@ -161,8 +161,8 @@ TEST_CASE("headers in the working directory do not become part of our kernels") 
   setenv("SYCLAMP_CACHE", "off", 1);
   fs::current_path(folder.path());
 
-  const engine on;
-  CHECK_NOTHROW(on.compile_all());
+  const syclamp::engine engine;
+  CHECK_NOTHROW(engine.compile_all());
 
   fs::current_path(before);
   unsetenv("SYCLAMP_CACHE");
@@ -223,7 +223,7 @@ TEST_CASE("a damaged cache file costs a warning and a compilation, and is replac
 }
 
 TEST_CASE("each optimizer has as many moments on the host as its rule has in the kernel") {
-  const engine on;
+  const syclamp::engine engine;
   const auto compile = [&](std::uint32_t too_many) {
     std::set<std::string_view> headers;
     std::string source, checks;
@@ -243,7 +243,7 @@ TEST_CASE("each optimizer has as many moments on the host as its rule has in the
         "constexpr syclamp::apply_tuning tuning{.max_lanes = 8, .group_size = 1};\n"
         "template <typename Rule, syclamp::apply_tuning Tuning>\n"
         "constexpr unsigned states_of(syclamp::kernels::apply_list<Rule, Tuning>*) { return Rule::states; }\n";
-    launch::jit::compile(on.queue().get_context(), on.queue().get_device(), source + checks);
+    launch::jit::compile(engine.queue().get_context(), engine.queue().get_device(), source + checks);
   };
   CHECK_NOTHROW(compile(0));
   try {
@@ -256,18 +256,18 @@ TEST_CASE("each optimizer has as many moments on the host as its rule has in the
 
 TEST_CASE("a scaler compiles what its steps are made of, and nothing else") {
   const own_cache cache;
-  const engine on;
-  float* gradient = sycl::malloc_device<float>(1, on.queue());
-  on.queue().memset(gradient, 0, sizeof(float)).wait();
-  const tensor_list list(on, array_view(gradient, 1));
-  loss_scaler scaler(on);
+  const syclamp::engine engine;
+  float* gradient = sycl::malloc_device<float>(1, engine.queue());
+  engine.queue().memset(gradient, 0, sizeof(float)).wait();
+  const tensor_list list(engine, array_view(gradient, 1));
+  loss_scaler scaler(engine);
   scaler.prepare(list);
   const std::set<std::string> prepared = cache.families();
   CHECK(prepared == std::set<std::string>{"tensors/convert", "scaler/inspect_step", "scaler/scaler"});
-  scaler.scaled_by_caller();
+  scaler.begin_step();
   scaler.inspect(list);
   scaler.update();
-  on.wait();
+  engine.wait();
   CHECK(cache.families() == prepared);
-  sycl::free(gradient, on.queue());
+  sycl::free(gradient, engine.queue());
 }

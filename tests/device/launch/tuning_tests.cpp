@@ -47,7 +47,7 @@ std::uint32_t changed_value(std::string_view class_name, const tuning_number& nu
 /// are not compiled: where exponents are counted, there is a number of its own.
 template <typename Operation>
 void check_numbers(const Operation& op, std::string_view class_name, auto member, std::string_view only = "") {
-  const engine engine;
+  const syclamp::engine engine;
   const auto before = code_of(engine, op.family, generic);
   const auto numbers = numbers_of(generic.*member);
   for (std::size_t i = 0; i < numbers.size(); ++i) {

@@ -34,17 +34,18 @@ constexpr shape shapes[] = {{1, 1, 1},     {1, 1, 65},  {3, 5, 7},    {64, 64, 6
                             {0, 5, 3},     {5, 0, 3},   {130, 70, 33}};
 
 /// The paths to test on an engine. Those that are not kernels of ours do not depend on the profile.
-std::vector<std::string> paths_to_test(const engine& on) {
+std::vector<std::string> paths_to_test(const engine& engine) {
   std::vector<std::string> names;
-  for (const auto& one : gemm_paths(on))
-    if (one.usable && (one.name == "portable" || on.profile_name() == all_engines().front().profile_name()))
-      names.push_back(one.name);
+  for (const auto& entry : gemm_paths(engine))
+    if (entry.usable && (entry.name == "portable" || engine.profile_name() == all_engines().front().profile_name()))
+      names.push_back(entry.name);
   return names;
 }
 
-bool can(const engine& on, const matrix_view& a, const matrix_view& b, const matrix_view& c, const gemm_options& how) {
+bool can(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
+         const gemm_options& options) {
   try {
-    gemm_path_for(on, a, b, c, how);
+    gemm_path_for(engine, a, b, c, options);
     return true;
   } catch (const invalid_argument&) {
     return false;
@@ -57,45 +58,47 @@ struct setting {
   std::size_t gap = 0, offset = 0;
   float alpha = 1.0f, beta = 0.0f;
   std::optional<element_type> bias = {};
-  activation then = activation::none;
+  activation function = activation::none;
   bool nan_in_c = false;
 };
 
 /// True if the product was as exact as it can be asked to be; nothing if the path cannot do it.
-std::optional<bool> is_exact(const engine& on, const std::string& path, shape size, const setting& with) {
+std::optional<bool> is_exact(const engine& engine, const std::string& path, shape size, const setting& setting) {
   const auto [m, n, k] = size;
-  const device_matrix a(on, with.a, with.a_transposed ? k : m, with.a_transposed ? m : k, 1, with.gap, with.offset);
-  const device_matrix b(on, with.b, with.b_transposed ? n : k, with.b_transposed ? k : n, 2, with.gap, with.offset);
-  const device_matrix c(on, with.c, m, n, 3, with.gap, with.offset, with.nan_in_c);
-  const device_matrix bias(on, with.bias.value_or(element_type::float32), 1, n, 4);
+  const device_matrix a(engine, setting.a, setting.a_transposed ? k : m, setting.a_transposed ? m : k, 1, setting.gap,
+                        setting.offset);
+  const device_matrix b(engine, setting.b, setting.b_transposed ? n : k, setting.b_transposed ? k : n, 2, setting.gap,
+                        setting.offset);
+  const device_matrix c(engine, setting.c, m, n, 3, setting.gap, setting.offset, setting.nan_in_c);
+  const device_matrix bias(engine, setting.bias.value_or(element_type::float32), 1, n, 4);
   const auto before = c.read();
-  gemm_options how{.alpha = with.alpha, .beta = with.beta, .then = with.then, .path = path};
-  if (with.bias) how.bias = array_view(bias.view().data(), n, *with.bias);
-  const auto left = with.a_transposed ? transposed(a.view()) : a.view();
-  const auto right = with.b_transposed ? transposed(b.view()) : b.view();
-  if (!can(on, left, right, c.view(), how)) return {};
+  gemm_options options{.alpha = setting.alpha, .beta = setting.beta, .function = setting.function, .path = path};
+  if (setting.bias) options.bias = array_view(bias.view().data(), n, *setting.bias);
+  const auto left = setting.a_transposed ? transposed(a.view()) : a.view();
+  const auto right = setting.b_transposed ? transposed(b.view()) : b.view();
+  if (!can(engine, left, right, c.view(), options)) return {};
 
-  gemm(on, left, right, c.view(), how);
-  on.wait();
+  gemm(engine, left, right, c.view(), options);
+  engine.wait();
 
-  const auto in_a = with.a_transposed ? reference::transposed(a.read()) : a.read();
-  const auto in_b = with.b_transposed ? reference::transposed(b.read()) : b.read();
-  const auto row = with.bias ? bias.read().values : std::vector<double>{};
-  const auto expected = reference::product(with.alpha, in_a, in_b, with.beta, before, row);
-  const auto magnitude = reference::product(with.alpha, in_a, in_b, with.beta, before, row, true);
+  const auto in_a = setting.a_transposed ? reference::transposed(a.read()) : a.read();
+  const auto in_b = setting.b_transposed ? reference::transposed(b.read()) : b.read();
+  const auto row = setting.bias ? bias.read().values : std::vector<double>{};
+  const auto expected = reference::product(setting.alpha, in_a, in_b, setting.beta, before, row);
+  const auto magnitude = reference::product(setting.alpha, in_a, in_b, setting.beta, before, row, true);
   const auto result = c.read();
   bool good = c.is_alone() && a.is_alone() && b.is_alone();
   for (std::size_t i = 0; i < result.values.size(); ++i) {
     // A sum of k products, in whatever order, errs by at most k roundings of the sum of magnitudes; alpha, beta and the
     // bias add one each. A library may round C once more, before bias and activation. No activation is steeper than
     // 1.13, and ours err by less than 8 roundings of the larger of argument and 1.
-    const double y = reference::activated(name_of(with.then), expected.values[i]);
+    const double y = reference::activated(to_string(setting.function), expected.values[i]);
     const double size_of_terms = magnitude.values[i];
     double error = (static_cast<double>(k) + 4) * float_rounding * size_of_terms;
-    if (path != "portable" && (with.bias || with.then != activation::none))
-      error += rounding_of(with.c, size_of_terms + error);
-    if (with.then != activation::none) error = 1.13 * error + 8 * float_rounding * std::max(size_of_terms, 1.0);
-    error += rounding_of(with.c, std::abs(y) + error);
+    if (path != "portable" && (setting.bias || setting.function != activation::none))
+      error += rounding_of(setting.c, size_of_terms + error);
+    if (setting.function != activation::none) error = 1.13 * error + 8 * float_rounding * std::max(size_of_terms, 1.0);
+    error += rounding_of(setting.c, std::abs(y) + error);
     if (!(std::abs(result.values[i] - y) <= error)) good = false;
   }
   return good;
@@ -104,62 +107,69 @@ std::optional<bool> is_exact(const engine& on, const std::string& path, shape si
 }  // namespace
 
 TEMPLATE_TEST_CASE("gemm is exact to rounding for every shape and transpose", "", float16, bfloat16, float32) {
-  const engine& on = any_engine();
-  for (const auto& path : paths_to_test(on))
+  const engine& engine = any_engine();
+  for (const auto& path : paths_to_test(engine))
     for (const shape& size : shapes)
       for (const bool a_transposed : {false, true})
         for (const bool b_transposed : {false, true}) {
-          CAPTURE(on.profile_name(), path, size.m, size.n, size.k, a_transposed, b_transposed);
-          const setting with{.a = TestType::type,
-                             .b = TestType::type,
-                             .c = element_type::float32,
-                             .a_transposed = a_transposed,
-                             .b_transposed = b_transposed,
-                             .nan_in_c = true};  // beta is 0
-          CHECK(is_exact(on, path, size, with).value_or(false));
+          CAPTURE(engine.profile_name(), path, size.m, size.n, size.k, a_transposed, b_transposed);
+          const setting setting{.a = TestType::type,
+                                .b = TestType::type,
+                                .c = element_type::float32,
+                                .a_transposed = a_transposed,
+                                .b_transposed = b_transposed,
+                                .nan_in_c = true};  // beta is 0
+          CHECK(is_exact(engine, path, size, setting).value_or(false));
         }
 }
 
 TEST_CASE("gemm takes every combination of types, rows with gaps and any alignment") {
-  const engine& on = any_engine();
-  for (const auto& path : paths_to_test(on))
+  const engine& engine = any_engine();
+  for (const auto& path : paths_to_test(engine))
     for (const element_type a : matrix_types)
       for (const element_type b : matrix_types)
         for (const element_type c : matrix_types)
           for (const std::size_t gap : {0, 3, 8}) {
-            CAPTURE(on.profile_name(), path, name_of(a), name_of(b), name_of(c), gap);
-            const setting with{.a = a, .b = b, .c = c, .gap = gap, .offset = gap == 3 ? 1u : 0u, .beta = 0.5f};
-            const auto exact = is_exact(on, path, {66, 72, 41}, with);
+            CAPTURE(engine.profile_name(), path, to_string(a), to_string(b), to_string(c), gap);
+            const setting setting{.a = a, .b = b, .c = c, .gap = gap, .offset = gap == 3 ? 1u : 0u, .beta = 0.5f};
+            const auto exact = is_exact(engine, path, {66, 72, 41}, setting);
             CHECK(exact.value_or(true));
             if (path == "portable" || (a == b && c == element_type::float32)) CHECK(exact.has_value());
           }
 }
 
 TEST_CASE("gemm scales, adds to C, adds a bias and activates") {
-  const engine& on = any_engine();
-  for (const auto& path : paths_to_test(on))
+  const engine& engine = any_engine();
+  for (const auto& path : paths_to_test(engine))
     for (const element_type type : matrix_types)
-      for (const activation then : activations)
+      for (const activation function : activations)
         for (const auto bias :
              {std::optional<element_type>{}, std::optional{type}, std::optional{element_type::float32}})
           for (const auto& [alpha, beta] : {std::pair{1.0f, 0.0f}, {-0.75f, 0.0f}, {0.5f, 1.0f}, {0.0f, 2.0f}}) {
-            CAPTURE(on.profile_name(), path, name_of(type), name_of(then), bias.has_value(), alpha, beta);
-            const setting with{
-                .a = type, .b = type, .c = type, .gap = 1, .alpha = alpha, .beta = beta, .bias = bias, .then = then};
-            CHECK(is_exact(on, path, {33, 67, 19}, with).value_or(path != "portable"));
+            CAPTURE(engine.profile_name(), path, to_string(type), to_string(function), bias.has_value(), alpha, beta);
+            const setting setting{.a = type,
+                                  .b = type,
+                                  .c = type,
+                                  .gap = 1,
+                                  .alpha = alpha,
+                                  .beta = beta,
+                                  .bias = bias,
+                                  .function = function};
+            CHECK(is_exact(engine, path, {33, 67, 19}, setting).value_or(path != "portable"));
           }
 }
 
 TEST_CASE("gemm of a batch is as many products, and one matrix may serve for all") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const std::size_t batch = 3, m = 17, n = 70, k = 9;
-  for (const auto& path : paths_to_test(on))
+  for (const auto& path : paths_to_test(engine))
     for (const bool shared_b : {false, true}) {
-      CAPTURE(on.profile_name(), path, shared_b);
-      const device_matrix a(on, element_type::float16, batch * m, k, 1), b(on, element_type::float16, batch * k, n, 2);
-      const device_matrix c(on, element_type::float32, batch * m + 2, n, 3);  // two rows that belong to nobody
-      const auto part = [&](const device_matrix& of, std::size_t first, std::size_t rows) {
-        const auto all = of.read();
+      CAPTURE(engine.profile_name(), path, shared_b);
+      const device_matrix a(engine, element_type::float16, batch * m, k, 1),
+          b(engine, element_type::float16, batch * k, n, 2);
+      const device_matrix c(engine, element_type::float32, batch * m + 2, n, 3);  // two rows that belong to nobody
+      const auto part = [&](const device_matrix& matrix, std::size_t first, std::size_t rows) {
+        const auto all = matrix.read();
         reference::matrix some(rows, all.columns);
         for (std::size_t i = 0; i < some.values.size(); ++i) some.values[i] = all.values[first * all.columns + i];
         return some;
@@ -168,9 +178,9 @@ TEST_CASE("gemm of a batch is as many products, and one matrix may serve for all
       matrix_view left(a.view().data(), m, k, element_type::float16);
       matrix_view right(b.view().data(), k, n, element_type::float16);
       matrix_view out(c.view().data(), m, n, element_type::float32);
-      gemm(on, batched(left, batch, m * k), shared_b ? right : batched(right, batch, k * n), batched(out, batch, m * n),
-           {.path = path});
-      on.wait();
+      gemm(engine, batched(left, batch, m * k), shared_b ? right : batched(right, batch, k * n),
+           batched(out, batch, m * n), {.path = path});
+      engine.wait();
 
       for (std::size_t i = 0; i < batch; ++i) {
         const auto in_a = part(a, i * m, m), in_b = part(b, shared_b ? 0 : i * k, k);
@@ -189,34 +199,34 @@ TEST_CASE("gemm of a batch is as many products, and one matrix may serve for all
 }
 
 TEMPLATE_TEST_CASE("the kernel for matrix units is right in everything but their instruction", "", float16, bfloat16) {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const auto& op = TestType::type == element_type::float16 ? launch::gemm_blocks_half : launch::gemm_blocks_brain;
   for (const shape& size : shapes)
     for (const bool a_transposed : {false, true})
       for (const bool b_transposed : {false, true}) {
         const auto [m, n, k] = size;
         if (m == 0 || n == 0) continue;
-        CAPTURE(on.profile_name(), m, n, k, a_transposed, b_transposed);
-        const device_matrix a(on, TestType::type, a_transposed ? k : m, a_transposed ? m : k, 1, 3, 1);
-        const device_matrix b(on, TestType::type, b_transposed ? n : k, b_transposed ? k : n, 2, 5, 1);
-        const device_matrix c(on, TestType::type, m, n, 3, 2, 1);
+        CAPTURE(engine.profile_name(), m, n, k, a_transposed, b_transposed);
+        const device_matrix a(engine, TestType::type, a_transposed ? k : m, a_transposed ? m : k, 1, 3, 1);
+        const device_matrix b(engine, TestType::type, b_transposed ? n : k, b_transposed ? k : n, 2, 5, 1);
+        const device_matrix c(engine, TestType::type, m, n, 3, 2, 1);
         const auto before = c.read();
-        const matrix::problem what{.a = a_transposed ? transposed(a.view()) : a.view(),
-                                   .b = b_transposed ? transposed(b.view()) : b.view(),
-                                   .c = c.view(),
-                                   .m = static_cast<std::uint32_t>(m),
-                                   .n = static_cast<std::uint32_t>(n),
-                                   .k = static_cast<std::uint32_t>(k),
-                                   .batch = 1,
-                                   .a_step = 0,
-                                   .b_step = 0,
-                                   .c_step = 0,
-                                   .alpha = 0.5f,
-                                   .beta = 2.0f,
-                                   .bias = {},
-                                   .then = activation::none};
-        matrix::submit_tiles(on, op, what);
-        on.wait();
+        const matrix::problem product{.a = a_transposed ? transposed(a.view()) : a.view(),
+                                      .b = b_transposed ? transposed(b.view()) : b.view(),
+                                      .c = c.view(),
+                                      .m = static_cast<std::uint32_t>(m),
+                                      .n = static_cast<std::uint32_t>(n),
+                                      .k = static_cast<std::uint32_t>(k),
+                                      .batch = 1,
+                                      .a_step = 0,
+                                      .b_step = 0,
+                                      .c_step = 0,
+                                      .alpha = 0.5f,
+                                      .beta = 2.0f,
+                                      .bias = {},
+                                      .function = activation::none};
+        matrix::submit_tiles(engine, op, product);
+        engine.wait();
 
         const auto in_a = a_transposed ? reference::transposed(a.read()) : a.read();
         const auto in_b = b_transposed ? reference::transposed(b.read()) : b.read();
@@ -236,13 +246,13 @@ TEMPLATE_TEST_CASE("the kernel for matrix units is right in everything but their
 
 TEST_CASE("our own gemm gives the same bits with every profile, and each time") {
   std::vector<std::uint64_t> first;
-  for (const engine& on : all_engines()) {
-    CAPTURE(on.profile_name());
-    const device_matrix a(on, element_type::float16, 70, 150, 1), b(on, element_type::bfloat16, 150, 90, 2);
+  for (const engine& engine : all_engines()) {
+    CAPTURE(engine.profile_name());
+    const device_matrix a(engine, element_type::float16, 70, 150, 1), b(engine, element_type::bfloat16, 150, 90, 2);
     for (int time = 0; time < 2; ++time) {
-      const device_matrix c(on, element_type::float32, 70, 90, 3);
-      gemm(on, a.view(), b.view(), c.view(), {.then = activation::gelu, .path = "portable"});
-      on.wait();
+      const device_matrix c(engine, element_type::float32, 70, 90, 3);
+      gemm(engine, a.view(), b.view(), c.view(), {.function = activation::gelu, .path = "portable"});
+      engine.wait();
       if (first.empty()) first = c.patterns();
       CHECK(c.patterns() == first);
     }
@@ -250,28 +260,29 @@ TEST_CASE("our own gemm gives the same bits with every profile, and each time") 
 }
 
 TEST_CASE("an Inf or a NaN in a matrix arrives in C") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const double infinity = reference::decode(float16::infinity, float16::format).value;
-  for (const auto& path : paths_to_test(on))
-    for (const activation then : activations) {
-      CAPTURE(on.profile_name(), path, name_of(then));
-      const typed_buffer a(on.queue(), element_type::float16, {float16::infinity, float16::quiet_nan});
-      const typed_buffer b(on.queue(), element_type::float16, {reference::encode(1.0, float16::format)});
-      const typed_buffer c(on.queue(), element_type::float32, {0, 0});
-      gemm(on, matrix_view(a.data(), 2, 1, element_type::float16), matrix_view(b.data(), 1, 1, element_type::float16),
-           matrix_view(c.data(), 2, 1, element_type::float32), {.then = then, .path = path});
-      on.wait();
-      CHECK(c.values()[0] == (then == activation::tanh ? 1.0 : infinity));
+  for (const auto& path : paths_to_test(engine))
+    for (const activation function : activations) {
+      CAPTURE(engine.profile_name(), path, to_string(function));
+      const typed_buffer a(engine.queue(), element_type::float16, {float16::infinity, float16::quiet_nan});
+      const typed_buffer b(engine.queue(), element_type::float16, {reference::encode(1.0, float16::format)});
+      const typed_buffer c(engine.queue(), element_type::float32, {0, 0});
+      gemm(engine, matrix_view(a.data(), 2, 1, element_type::float16),
+           matrix_view(b.data(), 1, 1, element_type::float16), matrix_view(c.data(), 2, 1, element_type::float32),
+           {.function = function, .path = path});
+      engine.wait();
+      CHECK(c.values()[0] == (function == activation::tanh ? 1.0 : infinity));
       CHECK(std::isnan(c.values()[1]));
     }
 }
 
 TEST_CASE("a path can be forced, by the caller and by the environment") {
-  const engine on;
-  const device_matrix a(on, element_type::float32, 4, 4, 1), b(on, element_type::float32, 4, 4, 2);
-  const device_matrix c(on, element_type::float32, 4, 4, 3);
+  const syclamp::engine engine;
+  const device_matrix a(engine, element_type::float32, 4, 4, 1), b(engine, element_type::float32, 4, 4, 2);
+  const device_matrix c(engine, element_type::float32, 4, 4, 3);
   const auto chosen = [&](std::string_view path) {
-    return gemm_path_for(on, a.view(), b.view(), c.view(), {.path = path});
+    return gemm_path_for(engine, a.view(), b.view(), c.view(), {.path = path});
   };
   const auto restore = std::getenv("SYCLAMP_GEMM");
 
@@ -285,33 +296,36 @@ TEST_CASE("a path can be forced, by the caller and by the environment") {
   CHECK(chosen("portable") == "portable");  // what the caller says counts
 
   restore != nullptr ? setenv("SYCLAMP_GEMM", restore, 1) : unsetenv("SYCLAMP_GEMM");
-  CHECK(gemm_paths(on).back().name == "portable");
-  CHECK(gemm_paths(on).back().usable);
+  CHECK(gemm_paths(engine).back().name == "portable");
+  CHECK(gemm_paths(engine).back().usable);
 }
 
 TEST_CASE("small products are not left to a library that would wake threads for them") {
-  const engine on;
-  if (!on.queue().get_device().is_cpu() || std::getenv("SYCLAMP_GEMM") != nullptr) SKIP("the choice is another one");
+  const syclamp::engine engine;
+  if (!engine.queue().get_device().is_cpu() || std::getenv("SYCLAMP_GEMM") != nullptr)
+    SKIP("the choice is another one");
   const auto chosen = [&](std::uint64_t size) {
-    const device_matrix a(on, element_type::float32, size, size, 1), b(on, element_type::float32, size, size, 2);
-    const device_matrix c(on, element_type::float32, size, size, 3);
-    return gemm_path_for(on, a.view(), b.view(), c.view());
+    const device_matrix a(engine, element_type::float32, size, size, 1),
+        b(engine, element_type::float32, size, size, 2);
+    const device_matrix c(engine, element_type::float32, size, size, 3);
+    return gemm_path_for(engine, a.view(), b.view(), c.view());
   };
-  const auto best = gemm_paths(on).front();
+  const auto best = gemm_paths(engine).front();
   CHECK(chosen(64) == "portable");
   CHECK(chosen(256) == (best.usable ? best.name : "portable"));
 }
 
 TEST_CASE("gemm refuses what does not fit, and says why") {
-  const engine on;
-  const device_matrix a(on, element_type::float32, 4, 6, 1), b(on, element_type::float32, 6, 5, 2);
-  const device_matrix c(on, element_type::float32, 4, 5, 3);
+  const syclamp::engine engine;
+  const device_matrix a(engine, element_type::float32, 4, 6, 1), b(engine, element_type::float32, 6, 5, 2);
+  const device_matrix c(engine, element_type::float32, 4, 5, 3);
   const auto refused = [&](const matrix_view& left, const matrix_view& right, const matrix_view& out, const char* why,
-                           const gemm_options& how = {}) {
-    CHECK_THROWS_MATCHES(gemm(on, left, right, out, how), invalid_argument, MessageMatches(ContainsSubstring(why)));
+                           const gemm_options& options = {}) {
+    CHECK_THROWS_MATCHES(gemm(engine, left, right, out, options), invalid_argument,
+                         MessageMatches(ContainsSubstring(why)));
   };
-  const auto at = [](const matrix_view& of, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0) {
-    return matrix_view(of.data(), rows, columns, of.type(), stride);
+  const auto at = [](const matrix_view& matrix, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0) {
+    return matrix_view(matrix.data(), rows, columns, matrix.type(), stride);
   };
   refused(b.view(), a.view(), c.view(), "B is 4 x 6");
   refused(a.view(), transposed(b.view()), c.view(), "5 x 6 (transposed)");

@@ -24,7 +24,9 @@ namespace {
 
 using matrix = reference::matrix;
 
-array_view row_of(const device_matrix& of) { return {of.view().data(), of.view().columns(), of.view().type()}; }
+array_view row_of(const device_matrix& matrix) {
+  return {matrix.view().data(), matrix.view().columns(), matrix.view().type()};
+}
 
 matrix like(const matrix& shape, const std::vector<double>& values) {
   matrix result(shape.rows, shape.columns);
@@ -51,8 +53,8 @@ constexpr size sizes_to_test[] = {{1, 1}, {1, 17}, {5, 3}, {7, 64}, {3, 65}, {13
 
 /// Losses in device memory.
 struct device_loss {
-  device_loss(const engine& on, std::size_t rows)
-      : of_rows(on.queue(), std::vector<float>(rows)), mean(on.queue(), {0.0f}) {}
+  device_loss(const engine& engine, std::size_t rows)
+      : of_rows(engine.queue(), std::vector<float>(rows)), mean(engine.queue(), {0.0f}) {}
   loss_values view() const { return {of_rows.data(), mean.data()}; }
   double value() const { return static_cast<double>(mean.read()[0]); }
   bool is_alone() const { return of_rows.canaries_are_alive() && mean.canaries_are_alive(); }
@@ -63,24 +65,25 @@ struct device_loss {
 }  // namespace
 
 TEMPLATE_TEST_CASE("activations and their gradients", "", float16, bfloat16, float32) {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   for (const auto& [rows, columns] : sizes_to_test)
     for (const activation kind : activations) {
-      CAPTURE(on.profile_name(), rows, columns, name_of(kind));
-      const device_matrix x(on, TestType::type, rows, columns, 1, 3, 1), bias(on, element_type::float32, 1, columns, 2);
-      const device_matrix y(on, TestType::type, rows, columns, 3, 1), dy(on, TestType::type, rows, columns, 4);
-      const device_matrix dx(on, TestType::type, rows, columns, 5, 2);
-      activate(on, x.view(), y.view(), kind, row_of(bias));
-      activate_backward(on, x.view(), dy.view(), dx.view(), kind, row_of(bias));
-      on.wait();
+      CAPTURE(engine.profile_name(), rows, columns, to_string(kind));
+      const device_matrix x(engine, TestType::type, rows, columns, 1, 3, 1),
+          bias(engine, element_type::float32, 1, columns, 2);
+      const device_matrix y(engine, TestType::type, rows, columns, 3, 1), dy(engine, TestType::type, rows, columns, 4);
+      const device_matrix dx(engine, TestType::type, rows, columns, 5, 2);
+      activate(engine, x.view(), y.view(), kind, row_of(bias));
+      activate_backward(engine, x.view(), dy.view(), dx.view(), kind, row_of(bias));
+      engine.wait();
 
       auto at = x.read();
       for (std::size_t i = 0; i < at.values.size(); ++i) at.values[i] += bias.read().values[i % columns];
       std::vector<double> expected, slopes;
-      for (const double one : at.values) {
-        expected.push_back(reference::activated(name_of(kind), one));
-        const auto f = [&](const std::vector<double>& v) { return reference::activated(name_of(kind), v[0]); };
-        slopes.push_back(kind == activation::relu ? (one > 0 ? 1.0 : 0.0) : reference::gradient(f, {one})[0]);
+      for (const double value : at.values) {
+        expected.push_back(reference::activated(to_string(kind), value));
+        const auto f = [&](const std::vector<double>& v) { return reference::activated(to_string(kind), v[0]); };
+        slopes.push_back(kind == activation::relu ? (value > 0 ? 1.0 : 0.0) : reference::gradient(f, {value})[0]);
       }
       // Functions of arguments below 2 to a few units in the last place; third derivatives are below 3.
       const double few = 16 * float_rounding;
@@ -93,28 +96,28 @@ TEMPLATE_TEST_CASE("activations and their gradients", "", float16, bfloat16, flo
 }
 
 TEST_CASE("activations hold over the whole range of FP16, and a NaN stays one") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   std::vector<std::uint64_t> patterns(65536);
   for (std::size_t i = 0; i < patterns.size(); ++i) patterns[i] = i;
-  const typed_buffer x(on.queue(), element_type::float16, patterns);
-  const typed_buffer ones(on.queue(), element_type::float32,
+  const typed_buffer x(engine.queue(), element_type::float16, patterns);
+  const typed_buffer ones(engine.queue(), element_type::float32,
                           std::vector<std::uint64_t>(patterns.size(), reference::encode(1.0, reference::binary32)));
-  const typed_buffer y(on.queue(), element_type::float32, std::vector<std::uint64_t>(patterns.size()));
-  const typed_buffer slope(on.queue(), element_type::float32, std::vector<std::uint64_t>(patterns.size()));
-  const auto view = [](const typed_buffer& of) { return matrix_view(of.data(), 64, 1024, of.type()); };
+  const typed_buffer y(engine.queue(), element_type::float32, std::vector<std::uint64_t>(patterns.size()));
+  const typed_buffer slope(engine.queue(), element_type::float32, std::vector<std::uint64_t>(patterns.size()));
+  const auto view = [](const typed_buffer& buffer) { return matrix_view(buffer.data(), 64, 1024, buffer.type()); };
   for (const activation kind : {activation::relu, activation::gelu, activation::tanh}) {
-    CAPTURE(name_of(kind));
-    activate(on, view(x), view(y), kind);
-    activate_backward(on, view(x), view(ones), view(slope), kind);
-    on.wait();
+    CAPTURE(to_string(kind));
+    activate(engine, view(x), view(y), kind);
+    activate_backward(engine, view(x), view(ones), view(slope), kind);
+    engine.wait();
     const auto in = x.values(), out = y.values(), slopes = slope.values();
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (std::isnan(in[i])) {
         wrong += !std::isnan(out[i]) || !std::isnan(slopes[i]);
       } else if (std::isfinite(in[i])) {
-        const double expected = reference::activated(name_of(kind), in[i]);
+        const double expected = reference::activated(to_string(kind), in[i]);
         const double scale =
             std::max(std::abs(in[i]), kind == activation::gelu ? std::min(std::abs(in[i]), 1.0) : 0x1p-24);
         wrong += !(std::abs(out[i] - expected) <= 16 * float_rounding * scale);
@@ -128,15 +131,16 @@ TEST_CASE("activations hold over the whole range of FP16, and a NaN stays one") 
 }
 
 TEMPLATE_TEST_CASE("sums over rows", "", float16, bfloat16, float32) {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   for (const size shape : {size{0, 5}, {1, 1}, {5, 17}, {64, 64}, {65, 300}, {1000, 33}, {3, 2000}}) {
     const auto [rows, columns] = shape;
-    CAPTURE(on.profile_name(), rows, columns);
-    const device_matrix in(on, TestType::type, rows, columns, 1, 2, 1), sums(on, element_type::float32, 1, columns, 2);
-    const device_matrix again(on, element_type::float32, 1, columns, 3);
-    sum_rows(on, in.view(), row_of(sums));
-    sum_rows(on, in.view(), row_of(again));
-    on.wait();
+    CAPTURE(engine.profile_name(), rows, columns);
+    const device_matrix in(engine, TestType::type, rows, columns, 1, 2, 1),
+        sums(engine, element_type::float32, 1, columns, 2);
+    const device_matrix again(engine, element_type::float32, 1, columns, 3);
+    sum_rows(engine, in.view(), row_of(sums));
+    sum_rows(engine, in.view(), row_of(again));
+    engine.wait();
 
     const auto all = in.read();
     std::vector<double> expected(columns), magnitude(columns);
@@ -154,39 +158,43 @@ TEMPLATE_TEST_CASE("sums over rows", "", float16, bfloat16, float32) {
 }
 
 TEMPLATE_TEST_CASE("layer norm and its gradients", "", float16, bfloat16, float32) {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const float epsilon = 1e-3f;
   for (const size shape : {size{1, 2}, {5, 3}, {7, 64}, {3, 65}, {70, 10}}) {
     const auto [rows, columns] = shape;
-    CAPTURE(on.profile_name(), rows, columns);
-    const device_matrix x(on, TestType::type, rows, columns, 1, 3, 1), y(on, TestType::type, rows, columns, 2, 1);
-    const device_matrix scale(on, element_type::float32, 1, columns, 3), shift(on, TestType::type, 1, columns, 4);
-    const device_matrix dy(on, TestType::type, rows, columns, 5), dx(on, TestType::type, rows, columns, 6, 2);
-    const device_matrix dscale(on, element_type::float32, 1, columns, 7),
-        dshift(on, element_type::float32, 1, columns, 8);
-    const device_buffer<float> mean(on.queue(), std::vector<float>(rows)),
-        inverse(on.queue(), std::vector<float>(rows));
+    CAPTURE(engine.profile_name(), rows, columns);
+    const device_matrix x(engine, TestType::type, rows, columns, 1, 3, 1),
+        y(engine, TestType::type, rows, columns, 2, 1);
+    const device_matrix scale(engine, element_type::float32, 1, columns, 3),
+        shift(engine, TestType::type, 1, columns, 4);
+    const device_matrix dy(engine, TestType::type, rows, columns, 5), dx(engine, TestType::type, rows, columns, 6, 2);
+    const device_matrix dscale(engine, element_type::float32, 1, columns, 7),
+        dshift(engine, element_type::float32, 1, columns, 8);
+    const device_buffer<float> mean(engine.queue(), std::vector<float>(rows)),
+        inverse(engine.queue(), std::vector<float>(rows));
     const row_statistics statistics{mean.data(), inverse.data()};
-    layer_norm(on, x.view(), row_of(scale), row_of(shift), y.view(), statistics, epsilon);
-    layer_norm_backward(on, x.view(), row_of(scale), dy.view(), statistics, dx.view(), row_of(dscale), row_of(dshift));
-    on.wait();
+    layer_norm(engine, x.view(), row_of(scale), row_of(shift), y.view(), statistics, epsilon);
+    layer_norm_backward(engine, x.view(), row_of(scale), dy.view(), statistics, dx.view(), row_of(dscale),
+                        row_of(dshift));
+    engine.wait();
 
     const auto at = x.read(), weights = dy.read();
-    const auto by = scale.read().values, plus = shift.read().values;
-    const auto expected = reference::layer_norm(at, by, plus, epsilon);
+    const auto factor = scale.read().values, plus = shift.read().values;
+    const auto expected = reference::layer_norm(at, factor, plus, epsilon);
     // A mean and a variance of n numbers below 1 err by n roundings each; what is divided by a deviation of at least
     // √epsilon errs by as much over it. Third derivatives of the normalised row are below 6 / deviation³.
     double steepest = 0;
-    for (const float one : inverse.read()) steepest = std::max(steepest, static_cast<double>(one));
+    for (const float value : inverse.read()) steepest = std::max(steepest, static_cast<double>(value));
     const double error = (2.0 * static_cast<double>(columns) + 16) * float_rounding * steepest;
     CHECK(count_wrong(y.read().values, expected.values, TestType::type, [&](auto) { return 2 * error; }) == 0);
 
     const auto loss = [&](const matrix& from, const std::vector<double>& s, const std::vector<double>& t) {
       return reference::inner_product(weights, reference::layer_norm(from, s, t, epsilon));
     };
-    const auto by_x = reference::gradient([&](const auto& v) { return loss(like(at, v), by, plus); }, at.values, 1e-5);
-    const auto by_scale = reference::gradient([&](const auto& v) { return loss(at, v, plus); }, by);
-    const auto by_shift = reference::gradient([&](const auto& v) { return loss(at, by, v); }, plus);
+    const auto by_x =
+        reference::gradient([&](const auto& v) { return loss(like(at, v), factor, plus); }, at.values, 1e-5);
+    const auto by_scale = reference::gradient([&](const auto& v) { return loss(at, v, plus); }, factor);
+    const auto by_shift = reference::gradient([&](const auto& v) { return loss(at, factor, v); }, plus);
     const double differences = 1e-10 * steepest * steepest * steepest * 4 + 1e-9;
     CHECK(count_wrong(dx.read().values, by_x, TestType::type,
                       [&](auto) { return 4 * error * steepest + differences; }) == 0);
@@ -199,36 +207,38 @@ TEMPLATE_TEST_CASE("layer norm and its gradients", "", float16, bfloat16, float3
 }
 
 TEST_CASE("layer norm of large FP16 numbers does not overflow") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   std::vector<std::uint64_t> patterns;
   for (int i = 0; i < 64; ++i) patterns.push_back(reference::encode(i % 2 == 0 ? 60000.0 : -60000.0, float16::format));
-  const typed_buffer x(on.queue(), element_type::float16, patterns), y(on.queue(), element_type::float16, patterns);
-  const device_buffer<float> ones(on.queue(), std::vector<float>(64, 1.0f)), zeros(on.queue(), std::vector<float>(64));
-  const device_buffer<float> mean(on.queue(), {0.0f}), inverse(on.queue(), {0.0f});
-  layer_norm(on, matrix_view(x.data(), 1, 64, element_type::float16), array_view(ones.data(), 64),
+  const typed_buffer x(engine.queue(), element_type::float16, patterns),
+      y(engine.queue(), element_type::float16, patterns);
+  const device_buffer<float> ones(engine.queue(), std::vector<float>(64, 1.0f)),
+      zeros(engine.queue(), std::vector<float>(64));
+  const device_buffer<float> mean(engine.queue(), {0.0f}), inverse(engine.queue(), {0.0f});
+  layer_norm(engine, matrix_view(x.data(), 1, 64, element_type::float16), array_view(ones.data(), 64),
              array_view(zeros.data(), 64), matrix_view(y.data(), 1, 64, element_type::float16),
              {mean.data(), inverse.data()});
-  on.wait();
+  engine.wait();
   const auto values = y.values();
   for (std::size_t i = 0; i < values.size(); ++i) CHECK(values[i] == (i % 2 == 0 ? 1.0 : -1.0));
 }
 
 TEMPLATE_TEST_CASE("softmax cross-entropy and its gradient, times the loss scale", "", float16, bfloat16, float32) {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   for (const auto& [rows, columns] : sizes_to_test)
     for (const double scale : {1.0, 1024.0}) {
-      CAPTURE(on.profile_name(), rows, columns, scale);
-      const device_matrix logits(on, TestType::type, rows, columns, 1, 3, 1),
-          dz(on, TestType::type, rows, columns, 2, 2);
+      CAPTURE(engine.profile_name(), rows, columns, scale);
+      const device_matrix logits(engine, TestType::type, rows, columns, 1, 3, 1),
+          dz(engine, TestType::type, rows, columns, 2, 2);
       std::vector<std::uint32_t> labels(rows);
       for (std::size_t row = 0; row < rows; ++row) labels[row] = static_cast<std::uint32_t>(row * 7 % columns);
-      const device_buffer<std::uint32_t> device_labels(on.queue(), labels);
-      const device_loss loss(on, rows);
-      const device_scalar device_scale(on, static_cast<float>(scale));
-      softmax_cross_entropy(on, logits.view(), device_labels.data(), loss.view(), dz.view(),
+      const device_buffer<std::uint32_t> device_labels(engine.queue(), labels);
+      const device_loss loss(engine, rows);
+      const device_scalar device_scale(engine, static_cast<float>(scale));
+      softmax_cross_entropy(engine, logits.view(), device_labels.data(), loss.view(), dz.view(),
                             scale == 1.0 ? nullptr : static_cast<const float*>(device_scale));
-      on.wait();
+      engine.wait();
 
       const auto at = logits.read();
       const double expected = reference::cross_entropy(at, labels);
@@ -237,7 +247,7 @@ TEMPLATE_TEST_CASE("softmax cross-entropy and its gradient, times the loss scale
       CHECK(std::abs(loss.value() - expected) <= roundings * float_rounding * (std::log(columns) + 2));
       auto by_logits =
           reference::gradient([&](const auto& v) { return reference::cross_entropy(like(at, v), labels); }, at.values);
-      for (double& one : by_logits) one *= scale;
+      for (double& value : by_logits) value *= scale;
       const double share = scale / static_cast<double>(rows);
       CHECK(count_wrong(dz.read().values, by_logits, TestType::type,
                         [&](auto) { return share * (roundings * float_rounding + 1e-8); }) == 0);
@@ -246,16 +256,16 @@ TEMPLATE_TEST_CASE("softmax cross-entropy and its gradient, times the loss scale
 }
 
 TEST_CASE("cross-entropy is safe with the largest logits, and does not pass a wrong label") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   const auto high = reference::encode(65504.0, float16::format), low = reference::encode(-65504.0, float16::format);
-  const typed_buffer logits(on.queue(), element_type::float16, {high, low, low, high, low, low, high, low, low});
-  const typed_buffer gradient(on.queue(), element_type::float32, std::vector<std::uint64_t>(9));
-  const device_buffer<std::uint32_t> labels(on.queue(), {0, 1, 3});  // right; wrong by far; no column
-  const device_loss loss(on, 3);
-  softmax_cross_entropy(on, matrix_view(logits.data(), 3, 3, element_type::float16), labels.data(), loss.view(),
+  const typed_buffer logits(engine.queue(), element_type::float16, {high, low, low, high, low, low, high, low, low});
+  const typed_buffer gradient(engine.queue(), element_type::float32, std::vector<std::uint64_t>(9));
+  const device_buffer<std::uint32_t> labels(engine.queue(), {0, 1, 3});  // right; wrong by far; no column
+  const device_loss loss(engine, 3);
+  softmax_cross_entropy(engine, matrix_view(logits.data(), 3, 3, element_type::float16), labels.data(), loss.view(),
                         matrix_view(gradient.data(), 3, 3, element_type::float32));
-  on.wait();
+  engine.wait();
   const auto losses = loss.of_rows.read();
   const auto dz = gradient.values();
   const double third = static_cast<double>(1.0f / 3.0f);
@@ -268,24 +278,24 @@ TEST_CASE("cross-entropy is safe with the largest logits, and does not pass a wr
 }
 
 TEMPLATE_TEST_CASE("mean squared error and its gradient, times the loss scale", "", float16, bfloat16, float32) {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   for (const auto& [rows, columns] : sizes_to_test)
     for (const double scale : {1.0, 65536.0}) {
-      CAPTURE(on.profile_name(), rows, columns, scale);
-      const device_matrix y(on, TestType::type, rows, columns, 1, 3, 1),
-          target(on, element_type::float32, rows, columns, 2);
-      const device_matrix dy(on, element_type::float32, rows, columns, 3, 1);
-      const device_loss loss(on, rows);
-      const device_scalar device_scale(on, static_cast<float>(scale));
-      mean_squared_error(on, y.view(), target.view(), loss.view(), dy.view(), device_scale);
-      on.wait();
+      CAPTURE(engine.profile_name(), rows, columns, scale);
+      const device_matrix y(engine, TestType::type, rows, columns, 1, 3, 1),
+          target(engine, element_type::float32, rows, columns, 2);
+      const device_matrix dy(engine, element_type::float32, rows, columns, 3, 1);
+      const device_loss loss(engine, rows);
+      const device_scalar device_scale(engine, static_cast<float>(scale));
+      mean_squared_error(engine, y.view(), target.view(), loss.view(), dy.view(), device_scale);
+      engine.wait();
 
       const auto at = y.read(), wanted = target.read();
       const double expected = reference::squared_error(at, wanted);
       CHECK(std::abs(loss.value() - expected) <= (static_cast<double>(rows + columns) + 8) * float_rounding * expected);
       auto by_y =
           reference::gradient([&](const auto& v) { return reference::squared_error(like(at, v), wanted); }, at.values);
-      for (double& one : by_y) one *= scale;
+      for (double& value : by_y) value *= scale;
       const double share = 4 * scale / static_cast<double>(rows * columns);
       CHECK(count_wrong(dy.read().values, by_y, element_type::float32, [&](auto) {
               return share * (4 * float_rounding + 1e-9 * static_cast<double>(rows * columns));
@@ -295,19 +305,21 @@ TEMPLATE_TEST_CASE("mean squared error and its gradient, times the loss scale", 
 }
 
 TEST_CASE("a gradient that FP16 would lose survives by the loss scale, because it is applied before rounding") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   const std::size_t rows = 64, columns = 4096;  // 2 · 0.001 / 2^18 is 7.6e-9; the smallest FP16 is 6.0e-8
   const std::vector<std::uint64_t> residual(rows * columns, reference::encode(0.001, float16::format));
-  const typed_buffer y(on.queue(), element_type::float16, residual);
-  const typed_buffer target(on.queue(), element_type::float16, std::vector<std::uint64_t>(rows * columns));
-  const typed_buffer dy(on.queue(), element_type::float16, residual);
-  const device_loss loss(on, rows);
-  const device_scalar scale(on, 65536.0f);
-  const auto view = [&](const typed_buffer& of) { return matrix_view(of.data(), rows, columns, of.type()); };
-  const auto lost = [&](const float* with) {
-    mean_squared_error(on, view(y), view(target), loss.view(), view(dy), with);
-    on.wait();
+  const typed_buffer y(engine.queue(), element_type::float16, residual);
+  const typed_buffer target(engine.queue(), element_type::float16, std::vector<std::uint64_t>(rows * columns));
+  const typed_buffer dy(engine.queue(), element_type::float16, residual);
+  const device_loss loss(engine, rows);
+  const device_scalar scale(engine, 65536.0f);
+  const auto view = [&](const typed_buffer& buffer) {
+    return matrix_view(buffer.data(), rows, columns, buffer.type());
+  };
+  const auto lost = [&](const float* value) {
+    mean_squared_error(engine, view(y), view(target), loss.view(), view(dy), value);
+    engine.wait();
     return dy.values()[rows * columns / 2] == 0.0;
   };
   CHECK(lost(nullptr));
@@ -315,17 +327,18 @@ TEST_CASE("a gradient that FP16 would lose survives by the loss scale, because i
 }
 
 TEST_CASE("linear and its gradients") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const std::size_t rows = 7, in = 5, out = 9;
-  CAPTURE(on.profile_name());
-  const device_matrix x(on, element_type::float32, rows, in, 1), weight(on, element_type::float32, out, in, 2);
-  const device_matrix bias(on, element_type::float32, 1, out, 3), y(on, element_type::float32, rows, out, 4);
-  const device_matrix dy(on, element_type::float32, rows, out, 5), dx(on, element_type::float32, rows, in, 6);
-  const device_matrix dweight(on, element_type::float32, out, in, 7), dbias(on, element_type::float32, 1, out, 8);
-  linear(on, x.view(), weight.view(), row_of(bias), y.view(), activation::relu);
-  linear_backward(on, x.view(), weight.view(), dy.view(),
+  CAPTURE(engine.profile_name());
+  const device_matrix x(engine, element_type::float32, rows, in, 1), weight(engine, element_type::float32, out, in, 2);
+  const device_matrix bias(engine, element_type::float32, 1, out, 3), y(engine, element_type::float32, rows, out, 4);
+  const device_matrix dy(engine, element_type::float32, rows, out, 5), dx(engine, element_type::float32, rows, in, 6);
+  const device_matrix dweight(engine, element_type::float32, out, in, 7),
+      dbias(engine, element_type::float32, 1, out, 8);
+  linear(engine, x.view(), weight.view(), row_of(bias), y.view(), activation::relu);
+  linear_backward(engine, x.view(), weight.view(), dy.view(),
                   {.x = dx.view(), .weight = dweight.view(), .bias = row_of(dbias)});
-  on.wait();
+  engine.wait();
 
   const auto at = x.read(), by = weight.read(), weights = dy.read();
   const auto plus = bias.read().values;
@@ -333,7 +346,7 @@ TEST_CASE("linear and its gradients") {
     return reference::product(1, a, reference::transposed(w), 0, weights, b);
   };
   auto expected = forward(at, by, plus).values;
-  for (double& one : expected) one = reference::activated("relu", one);
+  for (double& value : expected) value = reference::activated("relu", value);
   const auto few = [](auto) { return 16 * 8 * float_rounding + 1e-10; };  // at most 9 products below 1, and 7 rows
   CHECK(count_wrong(y.read().values, expected, element_type::float32, few) == 0);
   const auto loss = [&](const matrix& product) { return reference::inner_product(weights, product); };
@@ -349,19 +362,20 @@ TEST_CASE("linear and its gradients") {
 }
 
 TEST_CASE("layers refuse what does not fit, and say why") {
-  const engine on;
-  const device_matrix x(on, element_type::float32, 4, 6, 1), y(on, element_type::float32, 4, 5, 2);
-  const device_loss loss(on, 4);
+  const syclamp::engine engine;
+  const device_matrix x(engine, element_type::float32, 4, 6, 1), y(engine, element_type::float32, 4, 5, 2);
+  const device_loss loss(engine, 4);
   const auto refuses = [](auto call, const char* why) {
     CHECK_THROWS_MATCHES(call(), invalid_argument, MessageMatches(ContainsSubstring(why)));
   };
-  refuses([&] { activate(on, x.view(), y.view(), activation::relu); }, "must be 4 x 6");
-  refuses([&] { activate(on, transposed(x.view()), x.view(), activation::relu); }, "transposed");
-  refuses([&] { activate(on, x.view(), x.view(), activation::relu, row_of(y)); }, "bias has 5 elements");
-  refuses([&] { sum_rows(on, x.view(), row_of(y)); }, "sums has 5 elements");
-  refuses([&] { mean_squared_error(on, x.view(), y.view(), loss.view(), {}); }, "target is 4 x 5");
-  refuses([&] { mean_squared_error(on, x.view(), x.view(), {nullptr, nullptr}, {}); }, "loss.of_rows is null");
-  refuses([&] { softmax_cross_entropy(on, x.view(), nullptr, loss.view(), {}); }, "labels is null");
-  refuses([&] { activate(on, matrix_view(x.view().data(), 2, 2, element_type::float64), x.view(), activation::relu); },
-          "float64");
+  refuses([&] { activate(engine, x.view(), y.view(), activation::relu); }, "must be 4 x 6");
+  refuses([&] { activate(engine, transposed(x.view()), x.view(), activation::relu); }, "transposed");
+  refuses([&] { activate(engine, x.view(), x.view(), activation::relu, row_of(y)); }, "bias has 5 elements");
+  refuses([&] { sum_rows(engine, x.view(), row_of(y)); }, "sums has 5 elements");
+  refuses([&] { mean_squared_error(engine, x.view(), y.view(), loss.view(), {}); }, "target is 4 x 5");
+  refuses([&] { mean_squared_error(engine, x.view(), x.view(), {nullptr, nullptr}, {}); }, "loss.of_rows is null");
+  refuses([&] { softmax_cross_entropy(engine, x.view(), nullptr, loss.view(), {}); }, "labels is null");
+  refuses(
+      [&] { activate(engine, matrix_view(x.view().data(), 2, 2, element_type::float64), x.view(), activation::relu); },
+      "float64");
 }

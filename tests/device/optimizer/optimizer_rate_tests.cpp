@@ -14,13 +14,13 @@
 using namespace syclamp;
 
 TEST_CASE("the learning rate follows its schedule, by applied steps", "[optimizers]") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_buffer<float> g(on.queue(), {1.0f}), w(on.queue(), {0.0f});
-  fused_optimizer run(on, {{.gradient = {g.data(), 1}, .model = {w.data(), 1}}}, sgd{.lr = 1.0});
-  const device_decision skip(on, {0, 1.0f, 1.0f, 1.0f});
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_buffer<float> g(engine.queue(), {1.0f}), w(engine.queue(), {0.0f});
+  fused_optimizer run(engine, {{.gradient = {g.data(), 1}, .model = {w.data(), 1}}}, sgd{.lr = 1.0});
+  const device_decision skip(engine, {0, 1.0f, 1.0f, 1.0f});
   const auto taken = [&] {  // the learning rate of the next step: that is the step itself, from 0
-    on.queue().memset(w.data(), 0, sizeof(float));
+    engine.queue().memset(w.data(), 0, sizeof(float));
     run.apply(step_inputs{run.gradients(), skip, false});
     run.apply();
     return -static_cast<double>(w.read()[0]);
@@ -45,13 +45,13 @@ TEST_CASE("the learning rate follows its schedule, by applied steps", "[optimize
     CHECK(taken() == 1.0);
     run.set_lr(0.25);
     CHECK(taken() == 0.25);
-    const device_scalar mine(on, 0.125f);
+    const device_scalar mine(engine, 0.125f);
     run.set_lr_source(mine);
     CHECK(taken() == 0.125);
-    on.queue().fill(const_cast<float*>(static_cast<const float*>(mine)), 3.0f, 1);
+    engine.queue().fill(const_cast<float*>(static_cast<const float*>(mine)), 3.0f, 1);
     CHECK(taken() == 3.0);
     run.set_lr_source(nullptr);
-    on.queue().fill(&run.device_hyper_parameters()->lr, 7.0f, 1);
+    engine.queue().fill(&run.device_hyper_parameters()->lr, 7.0f, 1);
     CHECK(taken() == 7.0);
     run.set(sgd{.lr = 0.5, .maximize = true});
     CHECK(taken() == -0.5);
@@ -59,15 +59,15 @@ TEST_CASE("the learning rate follows its schedule, by applied steps", "[optimize
 }
 
 TEST_CASE("law 11: bias corrections are exact to a few units from the first step on", "[optimizers]") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   const double beta = GENERATE(0.9, 0.999, 0.9999999);
-  const device_buffer<float> g(on.queue(), {1.0f}), w(on.queue(), {0.0f});
-  fused_optimizer run(on, {{.gradient = {g.data(), 1}, .model = {w.data(), 1}}},
+  const device_buffer<float> g(engine.queue(), {1.0f}), w(engine.queue(), {0.0f});
+  fused_optimizer run(engine, {{.gradient = {g.data(), 1}, .model = {w.data(), 1}}},
                       adamw{.lr = 1.0, .betas = {beta, beta}, .eps = 0.0, .weight_decay = 0.0});
   // With equal gradients both corrected moments are 1 at any t, and so is every step.
   for (int t = 1; t <= 300; ++t) {
-    on.queue().memset(w.data(), 0, sizeof(float));
+    engine.queue().memset(w.data(), 0, sizeof(float));
     run.apply();
     const double step = -static_cast<double>(w.read()[0]);
     // The moments themselves are sums of t terms, each rounded three times.
@@ -76,12 +76,13 @@ TEST_CASE("law 11: bias corrections are exact to a few units from the first step
 }
 
 TEST_CASE("the schedule holds for a learning rate of the device, and for decoupled decay", "[optimizers]") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_buffer<float> g(on.queue(), {0.0f}), w(on.queue(), {1.0f});
-  fused_optimizer run(on, {{.gradient = {g.data(), 1}, .model = {w.data(), 1}}}, adamw{.lr = 1.0, .weight_decay = 0.5});
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_buffer<float> g(engine.queue(), {0.0f}), w(engine.queue(), {1.0f});
+  fused_optimizer run(engine, {{.gradient = {g.data(), 1}, .model = {w.data(), 1}}},
+                      adamw{.lr = 1.0, .weight_decay = 0.5});
   run.set_schedule({.warm_up = 4});
-  const device_scalar mine(on, 2.0f);
+  const device_scalar mine(engine, 2.0f);
 
   // Without gradients there is nothing but decay: w = w - lr · decay · w, in powers of two.
   run.apply();

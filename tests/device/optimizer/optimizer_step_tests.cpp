@@ -19,22 +19,22 @@ constexpr std::uint16_t infinity_bits = 0x7c00;
 /// A model in FP16 with gradients that change from step to step, every fourth of which overflow.
 struct model {
   explicit model(const engine& engine)
-      : on(engine),
-        gradient(on.queue(), std::vector<std::uint16_t>(count)),
-        weights(on.queue(), finite_bits<float16>(count, 100)),
-        optimizer(on,
+      : engine(engine),
+        gradient(engine.queue(), std::vector<std::uint16_t>(count)),
+        weights(engine.queue(), finite_bits<float16>(count, 100)),
+        optimizer(engine,
                   {{.gradient = {gradient.data(), count / 2, element_type::float16},
                     .model = {weights.data(), count / 2, element_type::float16}},
                    {.gradient = {gradient.data() + count / 2, count - count / 2, element_type::float16},
                     .model = {weights.data() + count / 2, count - count / 2, element_type::float16}}},
                   adamw{.lr = 1e-2}),
-        max_norm(on, 0.01f),
-        lr(on, 1e-2f),
-        scaler(on, {.init = 1024, .interval = 3}) {
+        max_norm(engine, 0.01f),
+        lr(engine, 1e-2f),
+        scaler(engine, {.init_scale = 1024, .growth_interval = 3}) {
     for (std::uint32_t i = 0; i < kinds; ++i) {
       auto content = finite_bits<float16>(count, i);
       if (i == 3) content[count - 7] = infinity_bits;
-      batches.push_back(std::make_unique<device_buffer<std::uint16_t>>(on.queue(), content));
+      batches.push_back(std::make_unique<device_buffer<std::uint16_t>>(engine.queue(), content));
     }
     optimizer.set_lr_source(lr);
     scaler.prepare(optimizer.gradients());
@@ -42,13 +42,13 @@ struct model {
 
   /// What differs from step to step.
   void backward(int step) {
-    on.queue().memcpy(gradient.data(), batches[static_cast<std::size_t>(step) % kinds]->data(), count * 2);
-    on.queue().fill(const_cast<float*>(static_cast<const float*>(lr)), 1e-2f / static_cast<float>(1 + step % 5), 1);
+    engine.queue().memcpy(gradient.data(), batches[static_cast<std::size_t>(step) % kinds]->data(), count * 2);
+    engine.queue().fill(const_cast<float*>(static_cast<const float*>(lr)), 1e-2f / static_cast<float>(1 + step % 5), 1);
   }
 
   /// What is the same, and can be recorded.
   void step() {
-    scaler.scaled_by_caller();
+    scaler.begin_step();
     scaler.step(optimizer, max_norm);
     scaler.update();
   }
@@ -61,7 +61,7 @@ struct model {
   }
 
   static constexpr std::uint32_t kinds = 4;
-  engine on;
+  syclamp::engine engine;
   device_buffer<std::uint16_t> gradient, weights;
   std::vector<std::unique_ptr<device_buffer<std::uint16_t>>> batches;
   fused_optimizer optimizer;
@@ -74,26 +74,26 @@ struct model {
 TEST_CASE(
     "a whole step is three kernels and one that checks the learning rate; an overflow changes nothing but the scale",
     "[optimizers]") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  model run(on), by_hand(on);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  model run(engine), by_hand(engine);
   for (int i = 0; i < 10; ++i) {
     run.backward(i);
-    const auto kernels = on.kernels_submitted();
+    const auto kernels = engine.statistics().kernels_submitted;
     run.step();
-    CHECK(on.kernels_submitted() - kernels == 4);  // three if the learning rate is not in device memory
-    on.wait();
+    CHECK(engine.statistics().kernels_submitted - kernels == 4);  // three if the learning rate is not in device memory
+    engine.wait();
 
     // The same, unscaled by the scale and clipped by the factor that the ledger tells, and left out if it was skipped.
     const step_record record = run.scaler.outcome();
     CHECK(record.was_applied() == (i % 4 != 3));
     if (record.was_applied()) {
       CHECK(record.clip < 1.0f);
-      const device_buffer<step_decision> decision(on.queue(),
+      const device_buffer<step_decision> decision(engine.queue(),
                                                   {step_decision{1, 1.0f, 1.0f / record.scale, record.clip}});
       by_hand.backward(i);
       by_hand.optimizer.apply(step_inputs{by_hand.optimizer.gradients(), decision.data(), false});
-      on.wait();
+      engine.wait();
     }
   }
   CHECK(run.optimizer.steps() == 8);
@@ -103,22 +103,22 @@ TEST_CASE(
 }
 
 TEST_CASE("a step that was recorded once and replayed a thousand times leads to the same bits", "[optimizers]") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const int steps = on.profile_name() == "cpu" ? 1000 : 20;  // the others are slow on a CPU
-  model direct(on), recorded(on);
-  recorded_step step(on, [&] { recorded.step(); });
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const int steps = engine.profile_name() == "cpu" ? 1000 : 20;  // the others are slow on a CPU
+  model direct(engine), recorded(engine);
+  recorded_step step(engine, [&] { recorded.step(); });
   for (int i = 0; i < steps; ++i) {
     direct.backward(i);
     direct.step();
     recorded.backward(i);
     step();
   }
-  on.wait();
+  engine.wait();
 
   CHECK(direct.optimizer.steps() == static_cast<std::uint64_t>(steps) * 3 / 4);
   CHECK(recorded.optimizer.steps() == direct.optimizer.steps());
   CHECK(recorded.masters() == direct.masters());
   CHECK(recorded.weights.read() == direct.weights.read());
-  CHECK(recorded.scaler.current_scale() == direct.scaler.current_scale());
+  CHECK(recorded.scaler.get_scale() == direct.scaler.get_scale());
 }

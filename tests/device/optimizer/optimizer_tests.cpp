@@ -20,11 +20,11 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
 TEMPLATE_TEST_CASE("a step of each optimizer is what its definition says", "[optimizers]", float16, bfloat16, float32) {
-  const engine& on = any_engine();
-  const optimizer_case& with = any_case();
+  const engine& engine = any_engine();
+  const optimizer_case& test_case = any_case();
   const std::size_t offset = GENERATE(0, 1);
-  CAPTURE(on.profile_name(), with.name, offset);
-  training<TestType, copy_of<TestType>> run(on, with.settings, offset);
+  CAPTURE(engine.profile_name(), test_case.name, offset);
+  training<TestType, copy_of<TestType>> run(engine, test_case.settings, offset);
 
   training_state before = run.read();
   for (std::uint64_t t = 1; t <= 3; ++t) {
@@ -33,7 +33,7 @@ TEMPLATE_TEST_CASE("a step of each optimizer is what its definition says", "[opt
     run.step(unscale_and_clip);
     const training_state after = run.read();
     CHECK(after.steps == t);
-    CHECK(count_wrong(run, with.expected, before, after, unscaled_and_clipped, run.optimizer.states()) == 0);
+    CHECK(count_wrong(run, test_case.expected, before, after, unscaled_and_clipped, run.optimizer.states()) == 0);
     before = after;
   }
   CHECK(run.canaries_are_alive());
@@ -41,11 +41,11 @@ TEMPLATE_TEST_CASE("a step of each optimizer is what its definition says", "[opt
 }
 
 TEMPLATE_TEST_CASE("LAMB and NovoGrad go by the norms of each tensor", "[optimizers]", float16, float32) {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const auto& [name, settings, by] = any_tensor_wise_case();
   const std::size_t offset = GENERATE(0, 1);
-  CAPTURE(on.profile_name(), name, offset);
-  training<TestType, copy_of<TestType>> run(on, settings, offset);
+  CAPTURE(engine.profile_name(), name, offset);
+  training<TestType, copy_of<TestType>> run(engine, settings, offset);
   std::vector<double> second(std::size(sizes));
 
   training_state before = run.read();
@@ -78,10 +78,10 @@ TEMPLATE_TEST_CASE("LAMB and NovoGrad go by the norms of each tensor", "[optimiz
 }
 
 TEST_CASE("LAMB's ratio of norms is 1 where one of them is 0", "[optimizers]") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_buffer<float> g(on.queue(), {2.0f, 0.0f}), w(on.queue(), {0.0f, 3.0f});
-  fused_optimizer run(on,
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_buffer<float> g(engine.queue(), {2.0f, 0.0f}), w(engine.queue(), {0.0f, 3.0f});
+  fused_optimizer run(engine,
                       {{.gradient = {g.data(), 1}, .model = {w.data(), 1}},
                        {.gradient = {g.data() + 1, 1}, .model = {w.data() + 1, 1}}},
                       lamb{.lr = 0.5, .weight_decay = 0.0});
@@ -92,10 +92,10 @@ TEST_CASE("LAMB's ratio of norms is 1 where one of them is 0", "[optimizers]") {
 }
 
 TEST_CASE("a step that is skipped leaves every bit as it was, the number of steps included", "[optimizers]") {
-  const engine& on = any_engine();
-  const optimizer_case& with = any_case();
-  CAPTURE(on.profile_name(), with.name);
-  training<float16, float16> run(on, with.settings, 1);
+  const engine& engine = any_engine();
+  const optimizer_case& test_case = any_case();
+  CAPTURE(engine.profile_name(), test_case.name);
+  training<float16, float16> run(engine, test_case.settings, 1);
   run.step(unscale_and_clip);
   const training_state before = run.read();
 
@@ -106,39 +106,39 @@ TEST_CASE("a step that is skipped leaves every bit as it was, the number of step
 }
 
 TEST_CASE("gradients scaled by a power of two lead to the same bits", "[optimizers]") {
-  const engine& on = any_engine();
-  const optimizer_case& with = any_case();
-  const float by = GENERATE(0x1p16f, 0x1p-14f, 0x1p120f);
-  CAPTURE(on.profile_name(), with.name, by);
-  training<float32, void> plain(on, with.settings, 0), scaled(on, with.settings, 0);
-  const device_scalar factor(on, by);
-  scale(scaled.gradients.list, scaled.gradients.list, factor);
+  const engine& engine = any_engine();
+  const optimizer_case& test_case = any_case();
+  const float factor = GENERATE(0x1p16f, 0x1p-14f, 0x1p120f);
+  CAPTURE(engine.profile_name(), test_case.name, factor);
+  training<float32, void> plain(engine, test_case.settings, 0), scaled(engine, test_case.settings, 0);
+  const device_scalar device_factor(engine, factor);
+  scale(scaled.gradients.list, scaled.gradients.list, device_factor);
 
-  const bool is_large = by > 0x1p100f;  // as the scaler unscales by such a scale
+  const bool is_large = factor > 0x1p100f;  // as the scaler unscales by such a scale
   for (int t = 0; t < 2; ++t) {
     plain.step({1, 1.0f, 1.0f, 0.75f});
-    scaled.step({1, is_large ? 0x1p-64f : 1.0f, is_large ? 1.0f / (by * 0x1p-64f) : 1.0f / by, 0.75f});
+    scaled.step({1, is_large ? 0x1p-64f : 1.0f, is_large ? 1.0f / (factor * 0x1p-64f) : 1.0f / factor, 0.75f});
   }
   CHECK(scaled.read() == plain.read());
 }
 
 TEST_CASE("two runs, and a tensor cut into a thousand, lead to the same bits", "[optimizers]") {
   constexpr std::uint64_t count = 200'003;
-  const engine& on = any_engine();
-  const optimizer_case& with = any_case();
-  CAPTURE(on.profile_name(), with.name);
-  const device_buffer<std::uint16_t> gradient(on.queue(), finite_bits<float16>(count, 1));
+  const engine& engine = any_engine();
+  const optimizer_case& test_case = any_case();
+  CAPTURE(engine.profile_name(), test_case.name);
+  const device_buffer<std::uint16_t> gradient(engine.queue(), finite_bits<float16>(count, 1));
   const auto weights = finite_bits<float16>(count, 2);
 
   const auto train = [&](std::uint64_t pieces) {
-    const device_buffer<std::uint16_t> model(on.queue(), weights);
+    const device_buffer<std::uint16_t> model(engine.queue(), weights);
     std::vector<parameter> all;
     for (std::uint64_t i = 0; i < pieces; ++i) {
       const std::uint64_t begin = count * i / pieces, size = count * (i + 1) / pieces - begin;
       all.push_back({.gradient = {gradient.data() + begin, size, element_type::float16},
                      .model = {model.data() + begin, size, element_type::float16}});
     }
-    fused_optimizer run(on, all, with.settings);
+    fused_optimizer run(engine, all, test_case.settings);
     for (int t = 0; t < 3; ++t) run.apply();
     std::vector<float> masters;
     for (std::uint64_t i = 0; i < pieces; ++i) {
@@ -154,18 +154,19 @@ TEST_CASE("two runs, and a tensor cut into a thousand, lead to the same bits", "
 }
 
 TEST_CASE("a variance that rounding makes negative is none", "[optimizers]") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   constexpr std::uint64_t count = 4097;
   const auto patterns = finite_bits<float32>(count, 1);
-  const device_buffer<std::uint32_t> g(on.queue(), patterns), w(on.queue(), std::vector<std::uint32_t>(count));
+  const device_buffer<std::uint32_t> g(engine.queue(), patterns), w(engine.queue(), std::vector<std::uint32_t>(count));
   fused_optimizer run(
-      on, {{.gradient = {g.data(), count, element_type::float32}, .model = {w.data(), count, element_type::float32}}},
+      engine,
+      {{.gradient = {g.data(), count, element_type::float32}, .model = {w.data(), count, element_type::float32}}},
       rmsprop{.lr = 1.0, .alpha = 0.5, .eps = 1.0, .centered = true});
 
   // Moments of equal gradients are g² and g after so many steps; they differ by rounding only.
   for (int t = 0; t < 60; ++t) run.apply();
-  on.queue().memset(w.data(), 0, count * sizeof(float));
+  engine.queue().memset(w.data(), 0, count * sizeof(float));
   run.apply();
 
   std::uint64_t wrong = 0;
@@ -180,27 +181,28 @@ TEST_CASE("a variance that rounding makes negative is none", "[optimizers]") {
 }
 
 TEST_CASE("a step is one kernel that allocates nothing", "[optimizers]") {
-  const engine& on = all_engines().front();
-  const device_buffer<float> g(on.queue(), std::vector<float>(1000)), w(on.queue(), std::vector<float>(1000));
-  fused_optimizer run(on, {{.gradient = {g.data(), 1000}, .model = {w.data(), 1000}}}, adamw{});
-  const auto kernels = on.kernels_submitted();
+  const engine& engine = all_engines().front();
+  const device_buffer<float> g(engine.queue(), std::vector<float>(1000)), w(engine.queue(), std::vector<float>(1000));
+  fused_optimizer run(engine, {{.gradient = {g.data(), 1000}, .model = {w.data(), 1000}}}, adamw{});
+  const auto kernels = engine.statistics().kernels_submitted;
   const auto bytes = device_bytes_counter().load();
 
   run.apply();
   run.set_lr(0.1);
   run.apply();
 
-  CHECK(on.kernels_submitted() == kernels + 2);
+  CHECK(engine.statistics().kernels_submitted == kernels + 2);
   CHECK(device_bytes_counter() == bytes);
   CHECK(run.steps() == 2);
 }
 
 TEST_CASE("settings and parameters that cannot be used are refused by name, with the remedy", "[optimizers]") {
-  const engine& on = all_engines().front();
-  const device_buffer<float> g(on.queue(), std::vector<float>(100)), w(on.queue(), std::vector<float>(100));
+  const engine& engine = all_engines().front();
+  const device_buffer<float> g(engine.queue(), std::vector<float>(100)), w(engine.queue(), std::vector<float>(100));
   const std::vector<parameter> good{{.gradient = {g.data(), 10}, .model = {w.data(), 10}, .name = "weight"}};
-  const auto refused = [&](const optimizer_settings& with, const char* why) {
-    CHECK_THROWS_MATCHES(fused_optimizer(on, good, with), invalid_argument, MessageMatches(ContainsSubstring(why)));
+  const auto refused = [&](const optimizer_settings& settings, const char* why) {
+    CHECK_THROWS_MATCHES(fused_optimizer(engine, good, settings), invalid_argument,
+                         MessageMatches(ContainsSubstring(why)));
   };
   refused(sgd{.lr = -1.0}, "lr is -1");
   refused(adamw{.lr = std::numeric_limits<double>::infinity()}, "lr is inf");
@@ -209,8 +211,8 @@ TEST_CASE("settings and parameters that cannot be used are refused by name, with
   refused(sgd{.nesterov = true}, "momentum = 0.9");
   refused(rmsprop{.alpha = 1.5}, "alpha is 1.5");
 
-  const auto rejected = [&](std::vector<parameter> of, const char* why, const storage_options& storage = {}) {
-    CHECK_THROWS_MATCHES(fused_optimizer(on, of, adamw{}, storage), invalid_argument,
+  const auto rejected = [&](std::vector<parameter> parameters, const char* why, const storage_options& storage = {}) {
+    CHECK_THROWS_MATCHES(fused_optimizer(engine, parameters, adamw{}, storage), invalid_argument,
                          MessageMatches(ContainsSubstring(why)));
   };
   rejected({{.gradient = {g.data(), 10}, .name = "bias"}}, "\"bias\") has no weights");
@@ -220,13 +222,13 @@ TEST_CASE("settings and parameters that cannot be used are refused by name, with
   rejected({{.gradient = {g.data(), 10}, .model = {w.data(), 10, element_type::float16}, .master = {w.data() + 2, 10}}},
            "overlaps");
   rejected(good, "bfloat16", {.moments = element_type::float16});
-  CHECK_THROWS_MATCHES(fused_optimizer(on, good, {adamw{}, sgd{}}), invalid_argument,
+  CHECK_THROWS_MATCHES(fused_optimizer(engine, good, {adamw{}, sgd{}}), invalid_argument,
                        MessageMatches(ContainsSubstring("another kernel (sgd_step)")));
   CHECK_THROWS_MATCHES(
-      fused_optimizer(on, {{.gradient = {g.data(), 10}, .model = {w.data(), 10}, .group = 2}}, {sgd{}, sgd{}}),
+      fused_optimizer(engine, {{.gradient = {g.data(), 10}, .model = {w.data(), 10}, .group = 2}}, {sgd{}, sgd{}}),
       invalid_argument, MessageMatches(ContainsSubstring("group 2")));
 
-  fused_optimizer run(on, good, adamw{});
+  fused_optimizer run(engine, good, adamw{});
   CHECK_THROWS_AS(run.set_lr(-1.0), invalid_argument);
   CHECK_THROWS_AS(run.set_lr(1.0, 1), invalid_argument);
   CHECK_THROWS_AS(run.set(sgd{}), invalid_argument);

@@ -18,22 +18,22 @@ namespace {
 
 /// With a scale that changes after every step, and a step that overflows.
 template <typename Gradient>
-void check_unscaling_first(const engine& on, const optimizer_settings& settings) {
+void check_unscaling_first(const engine& engine, const optimizer_settings& settings) {
   using run = training<Gradient, copy_of<Gradient>>;
   const bool needs_shadow = !std::is_same_v<Gradient, float32>;
-  const scaling_policy policy{.init = 1024, .interval = 1};
-  run fused(on, settings, 1), apart(on, settings, 1, {.unscaled_shadow = needs_shadow});
-  loss_scaler of_fused(on, policy), of_apart(on, policy);
-  const device_scalar max_norm(on, 0.01f);
+  const scaling_policy policy{.init_scale = 1024, .growth_interval = 1};
+  run fused(engine, settings, 1), apart(engine, settings, 1, {.unscaled_shadow = needs_shadow});
+  loss_scaler of_fused(engine, policy), of_apart(engine, policy);
+  const device_scalar max_norm(engine, 0.01f);
 
   for (const std::uint32_t t : {1, 2, 3, 4}) {
     const bool overflows = t == 2;
-    for (run* const one : {&fused, &apart})
-      one->backward(10 * t, overflows ? std::optional(run::flat::total() - 7) : std::nullopt);
-    of_fused.scaled_by_caller();
+    for (run* const first : {&fused, &apart})
+      first->backward(10 * t, overflows ? std::optional(run::flat::total() - 7) : std::nullopt);
+    of_fused.begin_step();
     of_fused.step(fused.optimizer, max_norm);
     of_fused.update();
-    of_apart.scaled_by_caller();
+    of_apart.begin_step();
     of_apart.unscale(apart.optimizer, max_norm);
     of_apart.step(apart.optimizer);
     of_apart.update();
@@ -54,25 +54,25 @@ void check_unscaling_first(const engine& on, const optimizer_settings& settings)
 
 TEMPLATE_TEST_CASE("unscaling first and applying then leads to the same bits", "[optimizers]", float16, bfloat16,
                    float32) {
-  const engine& on = any_engine();
-  const optimizer_case& with = any_case();
-  CAPTURE(on.profile_name(), with.name);
-  check_unscaling_first<TestType>(on, with.settings);
+  const engine& engine = any_engine();
+  const optimizer_case& test_case = any_case();
+  CAPTURE(engine.profile_name(), test_case.name);
+  check_unscaling_first<TestType>(engine, test_case.settings);
 }
 
 TEMPLATE_TEST_CASE("unscaling first leads to the same bits where norms of tensors count", "[optimizers]", float16,
                    float32) {
-  const engine& on = any_engine();
-  const optimizer_case& with = any_tensor_wise_case();
-  CAPTURE(on.profile_name(), with.name);
-  check_unscaling_first<TestType>(on, with.settings);
+  const engine& engine = any_engine();
+  const optimizer_case& test_case = any_tensor_wise_case();
+  CAPTURE(engine.profile_name(), test_case.name);
+  check_unscaling_first<TestType>(engine, test_case.settings);
 }
 
 TEST_CASE("16-bit gradients cannot be unscaled without a shadow", "[optimizers]") {
-  const engine& on = all_engines().front();
-  training<float16, float16> run(on, sgd{}, 0);
-  loss_scaler scaler(on);
-  scaler.scaled_by_caller();
+  const engine& engine = all_engines().front();
+  training<float16, float16> run(engine, sgd{}, 0);
+  loss_scaler scaler(engine);
+  scaler.begin_step();
   CHECK_THROWS_MATCHES(scaler.unscale(run.optimizer), misuse_error,
                        Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring("unscaled_shadow")));
 }

@@ -33,37 +33,37 @@ void check_recovery(training& code) {
 }  // namespace
 
 TEST_CASE("a max_norm that is negative or NaN skips the step") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const float wrong = GENERATE(-1.0f, -0x1p-149f, -infinity, no_number);
   const bool is_disabled = GENERATE(false, true);
-  CAPTURE(on.profile_name(), wrong, is_disabled);
-  training code(on, {.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic, .interval = 1});
-  const device_scalar max_norm(on, wrong);
+  CAPTURE(engine.profile_name(), wrong, is_disabled);
+  training code(engine, {.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic, .growth_interval = 1});
+  const device_scalar max_norm(engine, wrong);
   code.step(1.0f, 0.0f, max_norm);
   check_skipped(code);
   check_recovery(code);
 }
 
 TEST_CASE("a max_norm of zero or infinity is a limit") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  training code(on);
-  CHECK(code.step(1.0f, 0.0f, device_scalar(on, infinity)).clip == 1.0f);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  training code(engine);
+  CHECK(code.step(1.0f, 0.0f, device_scalar(engine, infinity)).clip == 1.0f);
   CHECK(code.optimizer.weight() == 1.0f);
-  CHECK(code.step(1.0f, 0.0f, device_scalar(on, 0.0f)).clip == 0.0f);
+  CHECK(code.step(1.0f, 0.0f, device_scalar(engine, 0.0f)).clip == 0.0f);
   CHECK(code.optimizer.weight() == 1.0f);
 }
 
 TEST_CASE("a wrong max_norm skips all of a joint step, in unscale and with a consensus, too") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_scalar max_norm(on, -3.0f);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_scalar max_norm(engine, -3.0f);
   SECTION("joint step") {
-    training code(on);
-    const device_buffer<float> others(on.queue(), std::vector<float>(10, 1.0f));
-    adding_optimizer other(on, 10, others.data());
-    code.scaler.scaled_by_caller();
-    code.backward(1.0f, code.scaler.current_scale());
+    training code(engine);
+    const device_buffer<float> others(engine.queue(), std::vector<float>(10, 1.0f));
+    adding_optimizer other(engine, 10, others.data());
+    code.scaler.begin_step();
+    code.backward(1.0f, code.scaler.get_scale());
     code.scaler.step(std::vector<optimizer*>{&other, &code.optimizer}, max_norm);
     code.scaler.update();
     CHECK(other.weight() == 0.0f);
@@ -71,9 +71,9 @@ TEST_CASE("a wrong max_norm skips all of a joint step, in unscale and with a con
     check_recovery(code);
   }
   SECTION("unscale") {
-    training code(on);
-    code.scaler.scaled_by_caller();
-    code.backward(1.0f, code.scaler.current_scale());
+    training code(engine);
+    code.scaler.begin_step();
+    code.backward(1.0f, code.scaler.get_scale());
     code.scaler.unscale(code.optimizer, max_norm);
     code.scaler.step(code.optimizer);
     code.scaler.update();
@@ -81,7 +81,7 @@ TEST_CASE("a wrong max_norm skips all of a joint step, in unscale and with a con
     check_recovery(code);
   }
   SECTION("consensus") {
-    training code(on, {}, {.consensus = [](sycl::queue&, float*, std::size_t) {}});
+    training code(engine, {}, {.consensus = [](sycl::queue&, float*, std::size_t) {}});
     code.step(1.0f, 0.0f, max_norm);
     check_skipped(code);
     check_recovery(code);
@@ -89,9 +89,9 @@ TEST_CASE("a wrong max_norm skips all of a joint step, in unscale and with a con
 }
 
 TEST_CASE("a wrong number of one rank skips the step of all, and their scales stay together") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const bool is_disabled = GENERATE(false, true);
-  CAPTURE(on.profile_name(), is_disabled);
+  CAPTURE(engine.profile_name(), is_disabled);
   std::vector<float> numbers_of_other;
   const auto record_numbers = [&](sycl::queue& queue, float* numbers, std::size_t count) {
     numbers_of_other.resize(count);
@@ -103,25 +103,26 @@ TEST_CASE("a wrong number of one rank skips the step of all, and their scales st
     for (std::size_t i = 0; i < count; ++i) sums[i] += numbers_of_other[i];
     queue.memcpy(numbers, sums.data(), count * sizeof(float)).wait();
   };
-  const scaling_policy policy{.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic, .interval = 2};
-  training wrong(on, policy, {.consensus = record_numbers}), right(on, policy, {.consensus = add_numbers});
-  const device_scalar limit(on, 1.0f);
+  const scaling_policy policy{.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic,
+                              .growth_interval = 2};
+  training wrong(engine, policy, {.consensus = record_numbers}), right(engine, policy, {.consensus = add_numbers});
+  const device_scalar limit(engine, 1.0f);
   SECTION("max_norm") {
-    wrong.step(1.0f, 0.0f, device_scalar(on, no_number));
+    wrong.step(1.0f, 0.0f, device_scalar(engine, no_number));
     right.step(1.0f, 0.0f, limit);
   }
   SECTION("learning rate") {
-    const device_scalar rate(on, no_number);
+    const device_scalar rate(engine, no_number);
     wrong.optimizer.inside().set_lr_source(rate);
     wrong.step(1.0f, 0.0f, limit);
     right.step(1.0f, 0.0f, limit);
   }
   SECTION("learning rate, before unscale") {
-    const device_scalar rate(on, no_number);
+    const device_scalar rate(engine, no_number);
     wrong.optimizer.inside().set_lr_source(rate);
     for (training* code : {&wrong, &right}) {
-      code->scaler.scaled_by_caller();
-      code->backward(1.0f, code->scaler.current_scale());
+      code->scaler.begin_step();
+      code->backward(1.0f, code->scaler.get_scale());
       code->scaler.unscale(code->optimizer);
       code->scaler.step(code->optimizer);
       code->scaler.update();
@@ -137,15 +138,15 @@ TEST_CASE("a wrong number of one rank skips the step of all, and their scales st
 }
 
 TEST_CASE("a joint step of gradients that were clipped by a wrong limit applies none, also if scaling is disabled") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const bool is_disabled = GENERATE(false, true);
-  CAPTURE(on.profile_name(), is_disabled);
-  training code(on, {.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic});
-  const device_buffer<float> others(on.queue(), std::vector<float>(10, 1.0f));
-  adding_optimizer other(on, 10, others.data());
-  const device_scalar limit(on, no_number);
-  code.scaler.scaled_by_caller();
-  code.backward(1.0f, code.scaler.current_scale());
+  CAPTURE(engine.profile_name(), is_disabled);
+  training code(engine, {.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic});
+  const device_buffer<float> others(engine.queue(), std::vector<float>(10, 1.0f));
+  adding_optimizer other(engine, 10, others.data());
+  const device_scalar limit(engine, no_number);
+  code.scaler.begin_step();
+  code.backward(1.0f, code.scaler.get_scale());
   code.scaler.unscale(other);
   clip_by_value(code.scaler.unscale(code.optimizer), limit);
   code.scaler.step(std::vector<optimizer*>{&other, &code.optimizer});
@@ -156,35 +157,35 @@ TEST_CASE("a joint step of gradients that were clipped by a wrong limit applies 
 }
 
 TEST_CASE("a scale that the caller sets does not hide a wrong number") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  training code(on);
-  code.scaler.scaled_by_caller();
-  code.backward(1.0f, code.scaler.current_scale());
-  code.scaler.step(code.optimizer, device_scalar(on, -1.0f));
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  training code(engine);
+  code.scaler.begin_step();
+  code.backward(1.0f, code.scaler.get_scale());
+  code.scaler.step(code.optimizer, device_scalar(engine, -1.0f));
   code.scaler.update(8.0f);
   CHECK(code.scaler.outcome().status == step_status::invalid_number);
   CHECK(code.scaler.outcome().next_scale == 8.0f);
 }
 
 TEST_CASE("a learning rate that is negative, infinite or NaN skips the step of every optimizer") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const float wrong = GENERATE(-1e-3f, infinity, no_number);
   const optimizer_settings settings = GENERATE(optimizer_settings(sgd{}), optimizer_settings(adamw{}),
                                                optimizer_settings(lamb{}), optimizer_settings(novograd{}));
-  CAPTURE(on.profile_name(), wrong, settings.index());
-  const device_buffer<float> gradients(on.queue(), std::vector<float>(200, 65536.0f)),
-      weights(on.queue(), std::vector<float>(200, 1.0f)), rate(on.queue(), {wrong});
+  CAPTURE(engine.profile_name(), wrong, settings.index());
+  const device_buffer<float> gradients(engine.queue(), std::vector<float>(200, 65536.0f)),
+      weights(engine.queue(), std::vector<float>(200, 1.0f)), rate(engine.queue(), {wrong});
   // Two groups, of which one has a usable rate: all groups step, or none.
   fused_optimizer optimizer(
-      on,
+      engine,
       {{.gradient = {gradients.data(), 100}, .model = {weights.data(), 100}, .group = 0},
        {.gradient = {gradients.data() + 100, 100}, .model = {weights.data() + 100, 100}, .group = 1}},
       std::vector{settings, settings});
   optimizer.set_lr_source(rate.data(), 1);
-  loss_scaler scaler(on);
+  loss_scaler scaler(engine);
   const auto step = [&] {
-    scaler.scaled_by_caller();
+    scaler.begin_step();
     scaler.step(optimizer);
     scaler.update();
     return scaler.outcome();
@@ -197,11 +198,11 @@ TEST_CASE("a learning rate that is negative, infinite or NaN skips the step of e
   CHECK(optimizer.steps(1) == 0);
   for (std::uint32_t i = 0; i < optimizer.states(); ++i) {
     std::vector<float> moment(100);
-    on.queue().memcpy(moment.data(), optimizer.state(0, i).data(), 400).wait();
+    engine.queue().memcpy(moment.data(), optimizer.state(0, i).data(), 400).wait();
     CHECK(moment == std::vector<float>(100, 0.0f));
   }
   const float usable = 1e-3f;
-  on.queue().memcpy(rate.data(), &usable, sizeof usable).wait();
+  engine.queue().memcpy(rate.data(), &usable, sizeof usable).wait();
   CHECK(step().was_applied());
   CHECK(optimizer.steps(0) == 1);
   CHECK(optimizer.steps(1) == 1);
@@ -210,19 +211,20 @@ TEST_CASE("a learning rate that is negative, infinite or NaN skips the step of e
 }
 
 TEST_CASE("a wrong learning rate is found in every way of taking a step") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const bool is_disabled = GENERATE(false, true);
-  CAPTURE(on.profile_name(), is_disabled);
+  CAPTURE(engine.profile_name(), is_disabled);
   const float scale = is_disabled ? 1.0f : 65536.0f;
-  const device_buffer<float> gradients(on.queue(), std::vector<float>(100, scale)),
-      weights(on.queue(), std::vector<float>(200, 1.0f)), rate(on.queue(), {no_number});
-  fused_optimizer wrong(on, {{.gradient = {gradients.data(), 50}, .model = {weights.data(), 50}}}, adamw{});
-  fused_optimizer right(on, {{.gradient = {gradients.data() + 50, 50}, .model = {weights.data() + 100, 50}}}, adamw{});
-  loss_scaler scaler(on, {.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic});
+  const device_buffer<float> gradients(engine.queue(), std::vector<float>(100, scale)),
+      weights(engine.queue(), std::vector<float>(200, 1.0f)), rate(engine.queue(), {no_number});
+  fused_optimizer wrong(engine, {{.gradient = {gradients.data(), 50}, .model = {weights.data(), 50}}}, adamw{});
+  fused_optimizer right(engine, {{.gradient = {gradients.data() + 50, 50}, .model = {weights.data() + 100, 50}}},
+                        adamw{});
+  loss_scaler scaler(engine, {.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic});
   const bool by_source = GENERATE(true, false);
   if (by_source) wrong.set_lr_source(rate.data());
-  if (!by_source) on.queue().memcpy(&wrong.device_hyper_parameters()->lr, &no_number, sizeof no_number).wait();
-  scaler.scaled_by_caller();
+  if (!by_source) engine.queue().memcpy(&wrong.device_hyper_parameters()->lr, &no_number, sizeof no_number).wait();
+  scaler.begin_step();
   SECTION("step") { scaler.step(wrong); }
   SECTION("joint step") { scaler.step(std::vector<optimizer*>{&right, &wrong}); }
   SECTION("unscale, then step") {
@@ -241,14 +243,14 @@ TEST_CASE("a wrong learning rate is found in every way of taking a step") {
 }
 
 TEST_CASE("clipping by hand with a limit that is negative or NaN skips the step") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const float wrong = GENERATE(-1.0f, no_number);
-  CAPTURE(on.profile_name(), wrong);
-  training code(on);
-  const device_scalar limit(on, wrong);
+  CAPTURE(engine.profile_name(), wrong);
+  training code(engine);
+  const device_scalar limit(engine, wrong);
   const auto unscaled = [&] {
-    code.scaler.scaled_by_caller();
-    code.backward(1.0f, code.scaler.current_scale());
+    code.scaler.begin_step();
+    code.backward(1.0f, code.scaler.get_scale());
     return code.scaler.unscale(code.optimizer);
   };
   SECTION("by value") {
@@ -257,19 +259,19 @@ TEST_CASE("clipping by hand with a limit that is negative or NaN skips the step"
   }
   SECTION("by norm") {
     const auto gradients = unscaled();
-    const inspector look(gradients.list());
-    look();
-    const device_buffer<clip_result> result(on.queue(), std::vector<clip_result>(1));
-    clip_coefficient(on, look.device_result(), limit, result.data());
+    const inspector inspector(gradients.list());
+    inspector.run();
+    const device_buffer<clip_result> result(engine.queue(), std::vector<clip_result>(1));
+    clip_coefficient(engine, inspector.device_result(), limit, result.data());
     CHECK(std::isnan(result.read()[0].coefficient));
     clip(gradients, result.data());
   }
   SECTION("by the norms of groups") {
     const auto gradients = unscaled();
-    const inspector look(gradients.list(), detail::tensors);
-    look();
-    const device_buffer<clip_result> result(on.queue(), std::vector<clip_result>(1));
-    clip_coefficients(on, look.device_groups(), 1, limit, result.data());
+    const inspector inspector(gradients.list(), inspection_level::tensors);
+    inspector.run();
+    const device_buffer<clip_result> result(engine.queue(), std::vector<clip_result>(1));
+    clip_coefficients(engine, inspector.device_groups(), 1, limit, result.data());
     clip_by_group(gradients, result.data());
   }
   code.scaler.step(code.optimizer);
@@ -279,14 +281,14 @@ TEST_CASE("clipping by hand with a limit that is negative or NaN skips the step"
 }
 
 TEST_CASE("several scales: each of them tells of a wrong number, and none tells twice") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_buffer<float> gradients(on.queue(), std::vector<float>(4, 65536.0f));
-  const tensor_list list(on, {{{gradients.data(), 2}, "", 0}, {{gradients.data() + 2, 2}, "", 1}});
-  loss_scaler scaler(on, {}, {.scales = 2});
-  const device_scalar wrong(on, -1.0f), right(on, 1.0f);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_buffer<float> gradients(engine.queue(), std::vector<float>(4, 65536.0f));
+  const tensor_list list(engine, {{{gradients.data(), 2}, "", 0}, {{gradients.data() + 2, 2}, "", 1}});
+  loss_scaler scaler(engine, {}, {.scales = 2});
+  const device_scalar wrong(engine, -1.0f), right(engine, 1.0f);
   for (const bool is_wrong : {true, false, true, false}) {
-    scaler.scaled_by_caller();
+    scaler.begin_step();
     scaler.inspect(list, is_wrong ? wrong : right);
     scaler.update();
     for (const std::uint32_t scale : {0u, 1u})

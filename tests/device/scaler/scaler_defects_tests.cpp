@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defects of other scalers. docs/frameworks.md explains each by its number, D1 to D25. A test fails if the scaler works
-// as they do. Those of kernels are in peer_defects_tests.cpp.
+// as they do. Those of kernels are in framework_defects_tests.cpp.
 #include <cstring>
 #include <filesystem>
 
@@ -20,19 +20,19 @@ void clean_step(training& code) { REQUIRE(code.step(1.0f).was_applied()); }
 }  // namespace
 
 TEST_CASE("D1: on the step that makes the scale grow, gradients are divided by the scale they were multiplied by") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  training code(on, {.init = 8, .interval = 1});
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  training code(engine, {.init_scale = 8, .growth_interval = 1});
   const step_record record = code.step(1.0f);
   CHECK(record.next_scale == 16.0f);
   CHECK(code.optimizer.weight() == 1.0f);  // 0.5 if the scale moves first
 }
 
 TEST_CASE("D2: a flag that several ranks have added up to 2, 0.5 or a NaN still means skip") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   const float sum = GENERATE(2.0f, 3.0f, 0.5f, no_number, -1.0f);
-  training code(on, {}, {.consensus = [&](sycl::queue& queue, float* numbers, std::size_t) {
+  training code(engine, {}, {.consensus = [&](sycl::queue& queue, float* numbers, std::size_t) {
                   queue.memcpy(numbers, &sum, sizeof sum).wait();
                 }});
   const step_record record = code.step(1.0f);
@@ -42,80 +42,80 @@ TEST_CASE("D2: a flag that several ranks have added up to 2, 0.5 or a NaN still 
 }
 
 TEST_CASE("D3: ranks agree in the path that does not unscale first, too") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   int calls = 0;
-  training code(on, {}, {.consensus = [&](sycl::queue&, float*, std::size_t) { ++calls; }});
+  training code(engine, {}, {.consensus = [&](sycl::queue&, float*, std::size_t) { ++calls; }});
   clean_step(code);
   CHECK(calls == 1);
 }
 
 TEST_CASE("D7, D8: an overflow of the first optimizer is not forgotten when the second is clean") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  training code(on, {.init = 4});
-  const device_buffer<std::uint16_t> halves(on.queue(), {0x3c00});
-  const tensor_list others(on, array_view(halves.data(), 1, element_type::float16));
-  code.scaler.scaled_by_caller();
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  training code(engine, {.init_scale = 4});
+  const device_buffer<std::uint16_t> halves(engine.queue(), {0x3c00});
+  const tensor_list others(engine, array_view(halves.data(), 1, element_type::float16));
+  code.scaler.begin_step();
   code.backward(1.0f, 4.0f, infinity);
   code.scaler.step(code.optimizer);
   code.scaler.inspect(others);  // another type, another list, clean
   code.scaler.update();
-  CHECK(code.scaler.current_scale() == 2.0f);
+  CHECK(code.scaler.get_scale() == 2.0f);
 }
 
 TEST_CASE("D9, D24: no scale grows to Inf or shrinks to 0, and both ends let it come back") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const std::string name = GENERATE(from_range([] {
     std::vector<std::string> names;
-    for (const preset_info& one : presets()) names.push_back(one.name);
+    for (const preset_info& preset : scaling_presets()) names.push_back(preset.name);
     return names;
   }()));
-  CAPTURE(on.profile_name(), name);
-  scaling_policy policy = preset(name);
-  policy.interval = 1;
+  CAPTURE(engine.profile_name(), name);
+  scaling_policy policy = scaling_preset(name);
+  policy.growth_interval = 1;
   policy.hysteresis = 1;
   policy.tolerance = 0;
-  const device_buffer<float> clean(on.queue(), {0.0f}), bad(on.queue(), {infinity});
-  tensor_list gradients(on, array_view(clean.data(), 1));
-  loss_scaler scaler(on, policy);
-  const auto run = [&](const device_buffer<float>& of, int steps) {
-    gradients.set_address(0, of.data());
+  const device_buffer<float> clean(engine.queue(), {0.0f}), bad(engine.queue(), {infinity});
+  tensor_list gradients(engine, array_view(clean.data(), 1));
+  loss_scaler scaler(engine, policy);
+  const auto run = [&](const device_buffer<float>& buffer, int steps) {
+    gradients.set_address(0, buffer.data());
     for (int i = 0; i < steps; ++i) {
-      scaler.scaled_by_caller();
+      scaler.begin_step();
       scaler.inspect(gradients);
       scaler.update();
     }
-    return scaler.current_scale();
+    return scaler.get_scale();
   };
   const float high = run(clean, 300);
   CHECK(high <= std::numeric_limits<float>::max());
-  if (policy.grow != growth_kind::log_max) CHECK(run(bad, 3) < high);
+  if (policy.growth_mode != growth_kind::log_max) CHECK(run(bad, 3) < high);
   const float low = run(bad, 600);
   CHECK(low >= 0x1p-126f);
-  if (policy.grow != growth_kind::log_max) CHECK(run(clean, 4) > low);
+  if (policy.growth_mode != growth_kind::log_max) CHECK(run(clean, 4) > low);
 }
 
 TEST_CASE("D11, D12: a saved scaler goes on as the unbroken one, whatever its counters were at") {
-  const engine& on = all_engines().front();
-  const engine& elsewhere = all_engines().back();
+  const engine& engine = all_engines().front();
+  const syclamp::engine& elsewhere = all_engines().back();
   const std::string name = GENERATE("syclamp", "pytorch", "deepspeed", "megatron", "tf1-contrib", "fairseq", "mxnet",
                                     "chainer", "openseq2seq-logmax");
-  scaling_policy policy = preset(name);
-  policy.interval = 4;
+  scaling_policy policy = scaling_preset(name);
+  policy.growth_interval = 4;
   policy.retries = 1;
   policy.give_up_after = 3;
-  const device_buffer<float> clean(on.queue(), {3.0f}), bad(on.queue(), {no_number});
+  const device_buffer<float> clean(engine.queue(), {3.0f}), bad(engine.queue(), {no_number});
   const device_buffer<float> clean_there(elsewhere.queue(), {3.0f}), bad_there(elsewhere.queue(), {no_number});
   const auto bad_at = [](int step) { return step % 5 == 2 || step % 9 >= 7; };
   for (int broken_at = 1; broken_at <= 12; ++broken_at) {
     CAPTURE(name, broken_at);
-    loss_scaler unbroken(on, policy);
-    tensor_list gradients(on, array_view(clean.data(), 1)),
+    loss_scaler unbroken(engine, policy);
+    tensor_list gradients(engine, array_view(clean.data(), 1)),
         gradients_there(elsewhere, array_view(clean_there.data(), 1));
     const auto step = [](loss_scaler& scaler, tensor_list& list, const float* data) {
       list.set_address(0, data);
-      scaler.scaled_by_caller();
+      scaler.begin_step();
       scaler.inspect(list);
       scaler.update();
     };
@@ -136,37 +136,37 @@ TEST_CASE("D11, D12: a saved scaler goes on as the unbroken one, whatever its co
 }
 
 TEST_CASE("D16: the number of applied steps can be read, on the device and without waiting") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  training code(on);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  training code(engine);
   clean_step(code);
   code.step(1.0f, infinity);
   clean_step(code);
   CHECK(code.scaler.ledger().back().record.applied == 2);
   scale_state state;
-  on.queue().memcpy(&state, code.scaler.device_state(), sizeof state).wait();
+  engine.queue().memcpy(&state, code.scaler.device_state(), sizeof state).wait();
   CHECK(state.applied == 2);
   CHECK(state.attempted == 3);
   CHECK(state.skipped == 1);
 }
 
 TEST_CASE("D17: the scale moves by what all ranks have found, not by what this one has") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   // Two ranks, one of which overflows: both end with the same scale.
   const float sums[6] = {1, 0, 0, 0, 2, 1};
   const auto hook = [&](sycl::queue& queue, float* numbers, std::size_t) {
     queue.memcpy(numbers, sums, sizeof sums).wait();
   };
-  training bad(on, {.init = 8}, {.consensus = hook}), good(on, {.init = 8}, {.consensus = hook});
+  training bad(engine, {.init_scale = 8}, {.consensus = hook}), good(engine, {.init_scale = 8}, {.consensus = hook});
   CHECK(bad.step(1.0f, infinity).next_scale == 4.0f);
   CHECK(good.step(1.0f).next_scale == 4.0f);
   CHECK(good.optimizer.weight() == 0.0f);
 }
 
 TEST_CASE("D18: a second step without a new backward pass is refused") {
-  const engine& on = all_engines().front();
-  training code(on);
+  const engine& engine = all_engines().front();
+  training code(engine);
   clean_step(code);
   CHECK_THROWS_AS(code.scaler.step(code.optimizer), misuse_error);
   CHECK_THROWS_AS(code.scaler.update(), misuse_error);
@@ -174,30 +174,30 @@ TEST_CASE("D18: a second step without a new backward pass is refused") {
 }
 
 TEST_CASE("D19: an interval that is set below the counter still lets the scale grow") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  training code(on, {.init = 8, .interval = 100});
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  training code(engine, {.init_scale = 8, .growth_interval = 100});
   for (int i = 0; i < 5; ++i) clean_step(code);
   scaling_policy policy = code.scaler.policy();
-  policy.interval = 2;
+  policy.growth_interval = 2;
   code.scaler.set_policy(policy);
   CHECK(code.step(1.0f).next_scale == 16.0f);
 }
 
 TEST_CASE("D20: a new scale is used by the very next loss") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  training code(on, {.init = 8});
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  training code(engine, {.init_scale = 8});
   code.step(1.0f, infinity);
-  const device_buffer<float> loss(on.queue(), {1.0f});
-  code.scaler.scale(tensor_list(on, array_view(loss.data(), 1)));
+  const device_buffer<float> loss(engine.queue(), {1.0f});
+  code.scaler.scale(tensor_list(engine, array_view(loss.data(), 1)));
   CHECK(loss.read()[0] == 4.0f);
 }
 
 TEST_CASE("D21: a step leaves gradients as they were, scaled, whether it is applied or skipped") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  training code(on, {.init = 8});
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  training code(engine, {.init_scale = 8});
   for (const float special : {0.0f, infinity}) {
     code.step(1.0f, special);
     const auto after = code.gradients.read();
@@ -207,10 +207,10 @@ TEST_CASE("D21: a step leaves gradients as they were, scaled, whether it is appl
 }
 
 TEST_CASE("D25: with scaling off, clipping and stepping take the same path") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  training code(on, {.mode = scaling_mode::disabled});
-  const device_scalar max_norm(on, 5.0f);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  training code(engine, {.mode = scaling_mode::disabled});
+  const device_scalar max_norm(engine, 5.0f);
   const step_record record = code.step(1.0f, 0.0f, max_norm);
   CHECK(record.was_applied());
   CHECK(record.norm == 10.0f);

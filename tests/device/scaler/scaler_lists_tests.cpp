@@ -17,7 +17,7 @@ using namespace syclamp;
 namespace {
 
 void inspect_once(loss_scaler& scaler, const tensor_list& list) {
-  scaler.scaled_by_caller();
+  scaler.begin_step();
   scaler.inspect(list);
   scaler.update();
 }
@@ -25,16 +25,16 @@ void inspect_once(loss_scaler& scaler, const tensor_list& list) {
 }  // namespace
 
 TEST_CASE("a scaler holds a bounded number of lists, however many it has seen", "[lists]") {
-  const engine& on = all_engines().front();
-  loss_scaler scaler(on, {.init = 4}, {.ledger = 16});
-  const device_buffer<float> memory(on.queue(), {4.0f, infinity});
-  const tensor_list held(on, array_view(memory.data(), 1));
+  const engine& engine = all_engines().front();
+  loss_scaler scaler(engine, {.init_scale = 4}, {.ledger = 16});
+  const device_buffer<float> memory(engine.queue(), {4.0f, infinity});
+  const tensor_list held(engine, array_view(memory.data(), 1));
   inspect_once(scaler, held);
   std::uint64_t most = 0, first = 0;
   constexpr int lists = 3000;
   for (int i = 0; i < lists; ++i) {
     const bool is_bad = i % 3 == 0;
-    const tensor_list list(on, {{{memory.data() + (is_bad ? 1 : 0), 1}, "tensor of list " + std::to_string(i)}});
+    const tensor_list list(engine, {{{memory.data() + (is_bad ? 1 : 0), 1}, "tensor of list " + std::to_string(i)}});
     inspect_once(scaler, list);
     const std::uint64_t now = live_arrays_counter();
     if (i == 10) first = now;
@@ -51,67 +51,67 @@ TEST_CASE("a scaler holds a bounded number of lists, however many it has seen", 
     const int list = static_cast<int>(entry.record.step) - 2;
     const bool is_bad = list < lists && list % 3 == 0;
     CAPTURE(list);
-    CHECK(entry.first_bad_name == (is_bad ? "tensor of list " + std::to_string(list) : ""));
+    CHECK(entry.first_nonfinite_name == (is_bad ? "tensor of list " + std::to_string(list) : ""));
   }
 }
 
 TEST_CASE("a list that is dropped in the middle of a step is kept until its record is written", "[lists]") {
-  const engine& on = all_engines().front();
-  loss_scaler scaler(on, {.init = 4});
-  const device_buffer<float> memory(on.queue(), {4.0f, infinity}), sums(on.queue(), {0.0f});
-  const tensor_list sum(on, array_view(sums.data(), 1));
+  const engine& engine = all_engines().front();
+  loss_scaler scaler(engine, {.init_scale = 4});
+  const device_buffer<float> memory(engine.queue(), {4.0f, infinity}), sums(engine.queue(), {0.0f});
+  const tensor_list sum(engine, array_view(sums.data(), 1));
   const auto add = [&](std::size_t place, const char* name) {
-    scaler.accumulate(tensor_list(on, {{{memory.data() + place, 1}, name}}), sum);
+    scaler.accumulate(tensor_list(engine, {{{memory.data() + place, 1}, name}}), sum);
   };
-  scaler.scaled_by_caller();
+  scaler.begin_step();
   add(1, "the bad one");
   for (int i = 0; i < 5; ++i) add(0, "a good one");
   scaler.update();
   for (int i = 0; i < 5; ++i) {
-    scaler.scaled_by_caller();
+    scaler.begin_step();
     add(0, "another one");
     scaler.update();
   }
-  on.wait();
-  CHECK(scaler.ledger().front().first_bad_name == "the bad one");
+  engine.wait();
+  CHECK(scaler.ledger().front().first_nonfinite_name == "the bad one");
   CHECK(sums.read()[0] > 0.0f);
 }
 
 TEST_CASE("a decision stays until the update, whether the list is held or not", "[lists]") {
-  const engine& on = all_engines().front();
-  loss_scaler scaler(on, {.init = 4});
-  const device_buffer<float> memory(on.queue(), {4.0f, infinity});
-  scaler.scaled_by_caller();
-  const step_decision* bad = scaler.inspect(tensor_list(on, array_view(memory.data() + 1, 1)));
-  const step_decision* good = scaler.inspect(tensor_list(on, array_view(memory.data(), 1)));
+  const engine& engine = all_engines().front();
+  loss_scaler scaler(engine, {.init_scale = 4});
+  const device_buffer<float> memory(engine.queue(), {4.0f, infinity});
+  scaler.begin_step();
+  const step_decision* bad = scaler.inspect(tensor_list(engine, array_view(memory.data() + 1, 1)));
+  const step_decision* good = scaler.inspect(tensor_list(engine, array_view(memory.data(), 1)));
   std::vector<step_decision> read(2);
-  on.queue().memcpy(&read[0], bad, sizeof(step_decision));
-  on.queue().memcpy(&read[1], good, sizeof(step_decision)).wait();
+  engine.queue().memcpy(&read[0], bad, sizeof(step_decision));
+  engine.queue().memcpy(&read[1], good, sizeof(step_decision)).wait();
   CHECK(read[0].apply == 0);
   CHECK(read[1].apply == 1);
   scaler.update();
 }
 
 TEST_CASE("a list that a recorded step uses stays, though nobody else holds it", "[lists]") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  loss_scaler scaler(on, {.init = 4, .interval = 1});
-  const device_buffer<float> memory(on.queue(), {4.0f});
-  std::optional<tensor_list> list(std::in_place, on, array_view(memory.data(), 1));
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  loss_scaler scaler(engine, {.init_scale = 4, .growth_interval = 1});
+  const device_buffer<float> memory(engine.queue(), {4.0f});
+  std::optional<tensor_list> list(std::in_place, engine, array_view(memory.data(), 1));
   scaler.prepare(*list);
-  recorded_step step(on, [&] {
-    scaler.scaled_by_caller();
+  recorded_step step(engine, [&] {
+    scaler.begin_step();
     if (list) scaler.inspect(*list);
     scaler.update();
   });
   if (!step.is_recorded()) SKIP("the device has no graphs");
   list.reset();
   for (int i = 0; i < 20; ++i) {
-    const tensor_list other(on, array_view(memory.data(), 1));
+    const tensor_list other(engine, array_view(memory.data(), 1));
     scaler.prepare(other);
   }
   step();
-  on.wait();
+  engine.wait();
   CHECK(scaler.outcome().elements == 1);
-  CHECK(scaler.current_scale() == 8.0f);
+  CHECK(scaler.get_scale() == 8.0f);
 }

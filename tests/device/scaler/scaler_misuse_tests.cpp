@@ -24,7 +24,8 @@ auto says(const char* text) { return MessageMatches(ContainsSubstring(text)); }
 /// An optimizer of somebody else, whose step fails before it has submitted anything.
 class failing_optimizer final : public optimizer {
  public:
-  failing_optimizer(const engine& on, std::size_t elements, float* gradients) : works_(on, elements, gradients) {}
+  failing_optimizer(const engine& engine, std::size_t elements, float* gradients)
+      : works_(engine, elements, gradients) {}
 
   const tensor_list& gradients() const override { return works_.gradients(); }
   sycl::event apply(const step_inputs& inputs) override {
@@ -42,21 +43,21 @@ class failing_optimizer final : public optimizer {
 }  // namespace
 
 TEST_CASE("a scaler takes nothing of another queue, in the same context or in another", "[misuse]") {
-  const engine& on = all_engines().front();
-  const sycl::device device = on.queue().get_device();
+  const engine& engine = all_engines().front();
+  const sycl::device device = engine.queue().get_device();
   const bool is_context_shared = GENERATE(true, false);
   CAPTURE(is_context_shared);
   const sycl::property_list in_order{sycl::property::queue::in_order{}};
-  const engine elsewhere(is_context_shared ? sycl::queue(on.queue().get_context(), device, in_order)
-                                           : sycl::queue(sycl::context(device), device, in_order));
-  training code(on);
+  const syclamp::engine elsewhere(is_context_shared ? sycl::queue(engine.queue().get_context(), device, in_order)
+                                                    : sycl::queue(sycl::context(device), device, in_order));
+  training code(engine);
   training other(elsewhere);
   const tensor_list& foreign = other.optimizer.gradients();
-  const device_buffer<float> memory(on.queue(), std::vector<float>(training::elements, 0.0f));
-  const tensor_list own(on, array_view(memory.data(), training::elements));
+  const device_buffer<float> memory(engine.queue(), std::vector<float>(training::elements, 0.0f));
+  const tensor_list own(engine, array_view(memory.data(), training::elements));
   loss_scaler& scaler = code.scaler;
 
-  scaler.scaled_by_caller();
+  scaler.begin_step();
   CHECK_THROWS_MATCHES(scaler.step(other.optimizer), invalid_argument, says("another queue"));
   CHECK_THROWS_MATCHES(scaler.step(std::vector<optimizer*>{&code.optimizer, &other.optimizer}), invalid_argument,
                        says("another queue"));
@@ -72,7 +73,7 @@ TEST_CASE("a scaler takes nothing of another queue, in the same context or in an
   CHECK_THROWS_MATCHES(guard.check(scaler.device_scale(), scaler), invalid_argument, says("another queue"));
 
   // Nothing of it has reached the scaler, and another engine on the same queue is as good.
-  const engine same_queue(on.queue());
+  const syclamp::engine same_queue(engine.queue());
   adding_optimizer mine(same_queue, training::elements, code.gradients.data());
   code.backward(1.0f, 65536.0f);
   scaler.step(mine);
@@ -82,21 +83,21 @@ TEST_CASE("a scaler takes nothing of another queue, in the same context or in an
 }
 
 TEST_CASE("sums of an accumulation window are applied by step_accumulated and by nothing else", "[misuse]") {
-  const engine& on = all_engines().front();
-  loss_scaler scaler(on, {.init = 4});
-  const device_buffer<float> micro(on.queue(), std::vector<float>(8, 8.0f)),
-      sums(on.queue(), std::vector<float>(8, 0.0f));
-  adding_optimizer optimizer(on, 8, sums.data());
-  const tensor_list gradients(on, array_view(micro.data(), 8));
-  const tensor_list same_memory(on, array_view(sums.data(), 8));
+  const engine& engine = all_engines().front();
+  loss_scaler scaler(engine, {.init_scale = 4});
+  const device_buffer<float> micro(engine.queue(), std::vector<float>(8, 8.0f)),
+      sums(engine.queue(), std::vector<float>(8, 0.0f));
+  adding_optimizer optimizer(engine, 8, sums.data());
+  const tensor_list gradients(engine, array_view(micro.data(), 8));
+  const tensor_list same_memory(engine, array_view(sums.data(), 8));
   const tensor_list& target = GENERATE(false, true) ? same_memory : optimizer.gradients();
-  scaler.scaled_by_caller();
+  scaler.begin_step();
   scaler.accumulate(gradients, target);
   const bool updates = GENERATE(false, true);
   CAPTURE(updates, &target == &same_memory);
   if (updates) {
     scaler.update();
-    scaler.scaled_by_caller();
+    scaler.begin_step();
   }
   CHECK_THROWS_MATCHES(scaler.step(optimizer), misuse_error, says("step_accumulated"));
   CHECK_THROWS_MATCHES(scaler.step(std::vector<syclamp::optimizer*>{&optimizer}), misuse_error,
@@ -111,50 +112,50 @@ TEST_CASE("sums of an accumulation window are applied by step_accumulated and by
   CHECK(optimizer.weight() == 2.0f);
 
   // The window is closed: the same memory may hold scaled gradients again.
-  on.queue().fill(sums.data(), 4.0f, 8).wait();
-  scaler.scaled_by_caller();
+  engine.queue().fill(sums.data(), 4.0f, 8).wait();
+  scaler.begin_step();
   scaler.step(optimizer);
   scaler.update();
   CHECK(optimizer.weight() == 3.0f);
 }
 
 TEST_CASE("gradients cannot be their own sum", "[misuse]") {
-  const engine& on = all_engines().front();
-  loss_scaler scaler(on, {.init = 4});
-  const device_buffer<float> memory(on.queue(), std::vector<float>(8, 8.0f));
-  const tensor_list gradients(on, array_view(memory.data(), 8)), again(on, array_view(memory.data(), 8));
-  scaler.scaled_by_caller();
+  const engine& engine = all_engines().front();
+  loss_scaler scaler(engine, {.init_scale = 4});
+  const device_buffer<float> memory(engine.queue(), std::vector<float>(8, 8.0f));
+  const tensor_list gradients(engine, array_view(memory.data(), 8)), again(engine, array_view(memory.data(), 8));
+  scaler.begin_step();
   CHECK_THROWS_MATCHES(scaler.accumulate(gradients, gradients), invalid_argument, says("same memory"));
   CHECK_THROWS_MATCHES(scaler.accumulate(gradients, again), invalid_argument, says("same memory"));
   CHECK_NOTHROW(scaler.inspect(gradients));
 }
 
 TEST_CASE("loading a state closes an accumulation window", "[misuse]") {
-  const engine& on = all_engines().front();
-  loss_scaler scaler(on, {.init = 4});
-  const device_buffer<float> micro(on.queue(), {8.0f}), sums(on.queue(), {4.0f});
-  adding_optimizer optimizer(on, 1, sums.data());
+  const engine& engine = all_engines().front();
+  loss_scaler scaler(engine, {.init_scale = 4});
+  const device_buffer<float> micro(engine.queue(), {8.0f}), sums(engine.queue(), {4.0f});
+  adding_optimizer optimizer(engine, 1, sums.data());
   const scaler_snapshot before = scaler.state();
-  scaler.scaled_by_caller();
-  scaler.accumulate(tensor_list(on, array_view(micro.data(), 1)), optimizer.gradients());
+  scaler.begin_step();
+  scaler.accumulate(tensor_list(engine, array_view(micro.data(), 1)), optimizer.gradients());
   scaler.load(before);
-  scaler.scaled_by_caller();
+  scaler.begin_step();
   CHECK_NOTHROW(scaler.step(optimizer));
 }
 
 TEST_CASE("a step whose optimizer throws is not recorded as applied, and the next one is", "[misuse]") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   const auto mode = GENERATE(scaling_mode::dynamic, scaling_mode::disabled);
   const bool unscales = GENERATE(false, true);
   CAPTURE(mode == scaling_mode::disabled, unscales);
   const bool is_enabled = mode != scaling_mode::disabled;
-  loss_scaler scaler(on, {.mode = mode, .init = 4, .interval = 2});
-  const device_buffer<float> memory(on.queue(), std::vector<float>(10, 4.0f));
-  failing_optimizer optimizer(on, 10, memory.data());
+  loss_scaler scaler(engine, {.mode = mode, .init_scale = 4, .growth_interval = 2});
+  const device_buffer<float> memory(engine.queue(), std::vector<float>(10, 4.0f));
+  failing_optimizer optimizer(engine, 10, memory.data());
   const auto step = [&] {
-    scaler.scaled_by_caller();
-    on.queue().fill(memory.data(), scaler.current_scale(), 10).wait();
+    scaler.begin_step();
+    engine.queue().fill(memory.data(), scaler.get_scale(), 10).wait();
     if (unscales) scaler.unscale(optimizer);
     scaler.step(optimizer);
   };
@@ -163,7 +164,7 @@ TEST_CASE("a step whose optimizer throws is not recorded as applied, and the nex
   CHECK_THROWS_MATCHES(scaler.step(optimizer), misuse_error, says("call update() first"));
   scaler.update();
   const step_record record = scaler.outcome();
-  CHECK(record.outcome == step_outcome::by_user);
+  CHECK(record.outcome == step_outcome::skipped_by_user);
   CHECK(record.lists == 1);
   CHECK(record.skipped_lists == 1);
   CHECK(record.applied == 0);
@@ -183,28 +184,28 @@ TEST_CASE("a step whose optimizer throws is not recorded as applied, and the nex
 }
 
 TEST_CASE("an overflow stays an overflow if the optimizer throws, and a flag that comes later is kept", "[misuse]") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  loss_scaler scaler(on, {.init = 4});
-  const device_buffer<float> memory(on.queue(), {infinity});
-  failing_optimizer optimizer(on, 1, memory.data());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  loss_scaler scaler(engine, {.init_scale = 4});
+  const device_buffer<float> memory(engine.queue(), {infinity});
+  failing_optimizer optimizer(engine, 1, memory.data());
   optimizer.fails = true;
-  scaler.scaled_by_caller();
+  scaler.begin_step();
   CHECK_THROWS_AS(scaler.step(optimizer), std::runtime_error);
   scaler.update();
   CHECK(scaler.outcome().outcome == step_outcome::skipped_inf);
   CHECK(scaler.outcome().next_scale == 2.0f);
 
-  on.queue().fill(memory.data(), 2.0f, 1).wait();
-  scaler.scaled_by_caller();
+  engine.queue().fill(memory.data(), 2.0f, 1).wait();
+  scaler.begin_step();
   CHECK_THROWS_AS(scaler.step(optimizer), std::runtime_error);
   const std::uint32_t flag = found_by_user;
-  on.queue().memcpy(scaler.device_user_flags(), &flag, sizeof flag).wait();
+  engine.queue().memcpy(scaler.device_user_flags(), &flag, sizeof flag).wait();
   scaler.update();
-  CHECK(scaler.outcome().outcome == step_outcome::by_user);
+  CHECK(scaler.outcome().outcome == step_outcome::skipped_by_user);
   optimizer.fails = false;
-  for (const step_outcome expected : {step_outcome::by_user, step_outcome::applied}) {
-    scaler.scaled_by_caller();
+  for (const step_outcome expected : {step_outcome::skipped_by_user, step_outcome::applied}) {
+    scaler.begin_step();
     scaler.step(optimizer);
     scaler.update();
     CHECK(scaler.outcome().outcome == expected);
@@ -212,16 +213,16 @@ TEST_CASE("an overflow stays an overflow if the optimizer throws, and a flag tha
 }
 
 TEST_CASE("a joint step in which one optimizer throws is not recorded as applied", "[misuse]") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  training code(on, {.init = 4});
-  const device_buffer<float> second(on.queue(), std::vector<float>(10, 4.0f)),
-      third(on.queue(), std::vector<float>(10, 4.0f));
-  failing_optimizer fails(on, 10, second.data());
-  adding_optimizer last(on, 10, third.data());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  training code(engine, {.init_scale = 4});
+  const device_buffer<float> second(engine.queue(), std::vector<float>(10, 4.0f)),
+      third(engine.queue(), std::vector<float>(10, 4.0f));
+  failing_optimizer fails(engine, 10, second.data());
+  adding_optimizer last(engine, 10, third.data());
   const std::vector<optimizer*> all{&code.optimizer, &fails, &last};
   fails.fails = true;
-  code.scaler.scaled_by_caller();
+  code.scaler.begin_step();
   code.backward(1.0f, 4.0f);
   CHECK_THROWS_AS(code.scaler.step(all), std::runtime_error);
   code.scaler.update();
@@ -233,7 +234,7 @@ TEST_CASE("a joint step in which one optimizer throws is not recorded as applied
   CHECK(last.weight() == 0.0f);
 
   fails.fails = false;
-  code.scaler.scaled_by_caller();
+  code.scaler.begin_step();
   code.scaler.step(all);
   code.scaler.update();
   CHECK(code.scaler.outcome().was_applied());
@@ -241,13 +242,13 @@ TEST_CASE("a joint step in which one optimizer throws is not recorded as applied
 }
 
 TEST_CASE("the sums of a window are not recorded as applied, either, if the optimizer throws", "[misuse]") {
-  const engine& on = all_engines().front();
-  loss_scaler scaler(on, {.init = 4});
-  const device_buffer<float> micro(on.queue(), {8.0f}), sums(on.queue(), {0.0f});
-  failing_optimizer optimizer(on, 1, sums.data());
+  const engine& engine = all_engines().front();
+  loss_scaler scaler(engine, {.init_scale = 4});
+  const device_buffer<float> micro(engine.queue(), {8.0f}), sums(engine.queue(), {0.0f});
+  failing_optimizer optimizer(engine, 1, sums.data());
   optimizer.fails = true;
-  scaler.scaled_by_caller();
-  scaler.accumulate(tensor_list(on, array_view(micro.data(), 1)), optimizer.gradients());
+  scaler.begin_step();
+  scaler.accumulate(tensor_list(engine, array_view(micro.data(), 1)), optimizer.gradients());
   CHECK_THROWS_AS(scaler.step_accumulated(optimizer), std::runtime_error);
   scaler.update();
   CHECK_FALSE(scaler.outcome().was_applied());
@@ -256,36 +257,36 @@ TEST_CASE("the sums of a window are not recorded as applied, either, if the opti
 
 TEST_CASE("handles that were moved from are as good as before", "[misuse]") {
   const engine& given = all_engines().front();
-  engine on = given;
-  const engine other_engine = std::move(on);
+  engine engine = given;
+  const syclamp::engine other_engine = std::move(engine);
   const device_buffer<float> memory(given.queue(), std::vector<float>(4, 2.0f));
   // NOLINTBEGIN(bugprone-use-after-move): that is the test
-  CHECK(on.queue() == given.queue());
-  tensor_list list(on, array_view(memory.data(), 4));
+  CHECK(engine.queue() == given.queue());
+  tensor_list list(engine, array_view(memory.data(), 4));
   const tensor_list other_list = std::move(list);
   CHECK(list.size() == 1);
   inspector inspect(list);
   const inspector other_inspector = std::move(inspect);
-  inspect();
+  inspect.run();
   CHECK(inspect.result().sum_of_squares == 16.0f);
-  loss_scaler scaler(on, {.init = 2});
+  loss_scaler scaler(engine, {.init_scale = 2});
   const loss_scaler other_scaler = std::move(scaler);
-  scaler.scaled_by_caller();
+  scaler.begin_step();
   unscaled_gradients unscaled = scaler.unscale(list);
   const unscaled_gradients other_unscaled = std::move(unscaled);
   CHECK(unscaled.list().size() == 1);
   CHECK_NOTHROW(unscaled.done().get_info<sycl::info::event::command_execution_status>());
   scaler.update();
   CHECK(scaler.outcome().norm == 2.0f);
-  spike_guard guard(on);
+  spike_guard guard(engine);
   const spike_guard other_guard = std::move(guard);
   CHECK_NOTHROW(guard.check(scaler.device_scale(), scaler));
   const device_buffer<std::uint8_t> bytes(given.queue(), std::vector<std::uint8_t>(4));
-  delayed_scaling scaling(tensor_list(on, array_view(bytes.data(), 4, element_type::float8_e4m3)));
+  delayed_scaling scaling(tensor_list(engine, array_view(bytes.data(), 4, element_type::float8_e4m3)));
   const delayed_scaling other_scaling = std::move(scaling);
   CHECK(scaling.size() == 1);
   CHECK_THROWS_MATCHES(scaling.limit(1), invalid_argument, says("tensor 1"));
-  recorded_step step(on, [] {}, recording::never);
+  recorded_step step(engine, [] {}, recording::never);
   recorded_step other_step = std::move(step);
   CHECK_NOTHROW(other_step());
   CHECK_THROWS_MATCHES(step(), misuse_error, says("moved"));
@@ -295,9 +296,9 @@ TEST_CASE("handles that were moved from are as good as before", "[misuse]") {
 }
 
 TEST_CASE("an index beyond the end of a list is refused with its size", "[misuse]") {
-  const engine& on = all_engines().front();
-  const device_buffer<float> memory(on.queue(), {1.0f});
-  const tensor_list list(on, array_view(memory.data(), 1));
+  const engine& engine = all_engines().front();
+  const device_buffer<float> memory(engine.queue(), {1.0f});
+  const tensor_list list(engine, array_view(memory.data(), 1));
   CHECK_THROWS_MATCHES(list[5], invalid_argument, says("tensor 5") && says("list of 1"));
   CHECK_THROWS_MATCHES(list.name(5), invalid_argument, says("tensor 5") && says("list of 1"));
   CHECK_THROWS_MATCHES(list.group(1), invalid_argument, says("tensor 1") && says("list of 1"));

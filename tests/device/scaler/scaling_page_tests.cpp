@@ -16,32 +16,33 @@ using namespace syclamp;
 
 namespace {
 
-const engine& on() { return all_engines().front(); }
+const engine& page_engine() { return all_engines().front(); }
 
 /// Memory, gradients and an optimizer for the snippets.
 struct page {
   void backward() { content(1.0f); }
   void content(float value) {
     const std::vector<float> all(training::elements, value);
-    on().queue().memcpy(gradient_memory.data(), all.data(), all.size() * sizeof(float)).wait();
+    page_engine().queue().memcpy(gradient_memory.data(), all.data(), all.size() * sizeof(float)).wait();
   }
 
-  device_buffer<float> loss_memory{on().queue(), {3.0f}}, gradient_memory{on().queue(), std::vector<float>(100, 0.0f)};
-  tensor_list loss{on(), array_view(loss_memory.data(), 1)};
-  adding_optimizer optimizer{on(), training::elements, gradient_memory.data()};
+  device_buffer<float> loss_memory{page_engine().queue(), {3.0f}},
+      gradient_memory{page_engine().queue(), std::vector<float>(100, 0.0f)};
+  tensor_list loss{page_engine(), array_view(loss_memory.data(), 1)};
+  adding_optimizer optimizer{page_engine(), training::elements, gradient_memory.data()};
 };
 
 }  // namespace
 
 TEST_CASE("page: a training loop") {
   page code;
-  const engine& engine = on();
+  const engine& engine = page_engine();
   tensor_list& loss = code.loss;
   adding_optimizer& optimizer = code.optimizer;
   const auto backward = [&] { code.backward(); };
   const int steps = 3;
 
-  loss_scaler scaler(engine);  // or loss_scaler(engine, preset("pytorch"))
+  loss_scaler scaler(engine);  // or loss_scaler(engine, scaling_preset("pytorch"))
   for (int i = 0; i < steps; ++i) {
     scaler.scale(loss);      // loss · S, in place
     backward();              // yours: it leaves scaled gradients
@@ -53,24 +54,24 @@ TEST_CASE("page: a training loop") {
 }
 
 TEST_CASE("page: static, checked and disabled") {
-  const scaling_policy constant{.mode = scaling_mode::fixed, .init = 1024};
-  const scaling_policy only_checked{.mode = scaling_mode::fixed, .init = 1};
+  const scaling_policy constant{.mode = scaling_mode::fixed, .init_scale = 1024};
+  const scaling_policy only_checked{.mode = scaling_mode::fixed, .init_scale = 1};
   const scaling_policy off{.mode = scaling_mode::disabled};
 
-  training fixed(on(), constant);
+  training fixed(page_engine(), constant);
   CHECK(fixed.step(1.0f, infinity).outcome == step_outcome::skipped_inf);
-  CHECK(fixed.scaler.current_scale() == 1024.0f);
-  training checked(on(), only_checked);
+  CHECK(fixed.scaler.get_scale() == 1024.0f);
+  training checked(page_engine(), only_checked);
   CHECK_FALSE(checked.step(1.0f, no_number).was_applied());
-  training disabled(on(), off);
+  training disabled(page_engine(), off);
   CHECK(disabled.step(1.0f, no_number).was_applied());
 }
 
 TEST_CASE("page: clipping") {
   page code;
-  loss_scaler scaler(on(), {.init = 2});
+  loss_scaler scaler(page_engine(), {.init_scale = 2});
   adding_optimizer& optimizer = code.optimizer;
-  const device_scalar norm_limit(on(), 1.0f), value_limit(on(), 0.25f);
+  const device_scalar norm_limit(page_engine(), 1.0f), value_limit(page_engine(), 0.25f);
   const float* max_norm = norm_limit;
   const float* limit = value_limit;
 
@@ -95,14 +96,14 @@ TEST_CASE("page: clipping") {
 
 TEST_CASE("page: an accumulation window") {
   page code;
-  loss_scaler scaler(on(), {.init = 1});
+  loss_scaler scaler(page_engine(), {.init_scale = 1});
   const tensor_list& loss = code.loss;
   adding_optimizer& optimizer = code.optimizer;
-  const device_buffer<float> micro(on().queue(), std::vector<float>(training::elements, 0.0f));
-  const tensor_list gradients(on(), array_view(micro.data(), training::elements));
+  const device_buffer<float> micro(page_engine().queue(), std::vector<float>(training::elements, 0.0f));
+  const tensor_list gradients(page_engine(), array_view(micro.data(), training::elements));
   const auto backward = [&](int batch) {
     const std::vector<float> all(training::elements, batch == 1 ? infinity : static_cast<float>(1 + batch));
-    on().queue().memcpy(micro.data(), all.data(), all.size() * sizeof(float)).wait();
+    page_engine().queue().memcpy(micro.data(), all.data(), all.size() * sizeof(float)).wait();
   };
   const int micro_batches = 3;
 
@@ -114,18 +115,18 @@ TEST_CASE("page: an accumulation window") {
   }
   scaler.step_accumulated(optimizer);  // the mean of those that were not dropped
   scaler.update();
-  clear(optimizer.gradients());
+  clear_gradients(optimizer.gradients());
 
   CHECK(code.optimizer.weight() == 3.5f);  // (1/1 + 3/0.5) / 2: after the bad one the scale was 1/2
   CHECK(scaler.outcome().applied == 1);
-  CHECK(scaler.current_scale() == 0.5f);
+  CHECK(scaler.get_scale() == 0.5f);
 }
 
 TEST_CASE("page: several optimizers") {
   page code;
-  loss_scaler scaler(on());
-  const device_buffer<float> others(on().queue(), std::vector<float>(10, 4.0f));
-  adding_optimizer generator(on(), 10, others.data());
+  loss_scaler scaler(page_engine());
+  const device_buffer<float> others(page_engine().queue(), std::vector<float>(10, 4.0f));
+  adding_optimizer generator(page_engine(), 10, others.data());
   adding_optimizer& critic = code.optimizer;
   SECTION("each by itself") {
     scaler.scale(code.loss);
@@ -135,7 +136,7 @@ TEST_CASE("page: several optimizers") {
     scaler.update();      // backs off if any of them overflowed
 
     CHECK(generator.weight() != 0.0f);
-    CHECK(scaler.current_scale() == 32768.0f);
+    CHECK(scaler.get_scale() == 32768.0f);
   }
   SECTION("together") {
     scaler.scale(code.loss);
@@ -149,26 +150,26 @@ TEST_CASE("page: several optimizers") {
 }
 
 TEST_CASE("page: a scale for each group") {
-  const device_buffer<float> memory(on().queue(), {1.0f, infinity});
-  const engine& engine = on();
+  const device_buffer<float> memory(page_engine().queue(), {1.0f, infinity});
+  const engine& engine = page_engine();
   const float* body = memory.data();
   const float* head = memory.data() + 1;
 
   loss_scaler scaler(engine, {}, {.scales = 2, .skip_together = false});
   const tensor_list gradients(engine, {{{body, 1}, "body", 0}, {{head, 1}, "head", 1}});
 
-  scaler.scaled_by_caller();
+  scaler.begin_step();
   scaler.inspect(gradients);
   scaler.update();
-  CHECK(scaler.current_scale(0) == 65536.0f);
-  CHECK(scaler.current_scale(1) == 32768.0f);
+  CHECK(scaler.get_scale(0) == 65536.0f);
+  CHECK(scaler.get_scale(1) == 32768.0f);
 }
 
 TEST_CASE("page: giving up, and NaN that stays") {
   const scaling_policy careful{
       .give_up_after = 50, .on_give_up = give_up_action::stop, .on_floor = give_up_action::hold};
 
-  training code(on(), careful);
+  training code(page_engine(), careful);
   step_record last;
   for (int i = 0; i < 50; ++i) {
     last = code.step(1.0f, infinity);
@@ -180,17 +181,17 @@ TEST_CASE("page: giving up, and NaN that stays") {
   code.scaler.resume();
   CHECK(code.step(1.0f).was_applied());
 
-  training with_nan(on());
+  training with_nan(page_engine());
   for (int i = 0; i < 16; ++i) CHECK(with_nan.step(1.0f, no_number).outcome == step_outcome::skipped_nan);
   const step_record held = with_nan.step(1.0f, no_number);
-  CHECK(held.outcome == step_outcome::held);
+  CHECK(held.outcome == step_outcome::skipped_scale_held);
   CHECK(held.status == step_status::nan_persistent);
   CHECK(held.next_scale == 1.0f);
 }
 
 TEST_CASE("page: the same batch again") {
   page code;
-  loss_scaler scaler(on(), {.retries = 2});
+  loss_scaler scaler(page_engine(), {.retries = 2});
   adding_optimizer& optimizer = code.optimizer;
   const tensor_list& loss = code.loss;
   int passes = 0;
@@ -210,7 +211,7 @@ TEST_CASE("page: the same batch again") {
 }
 
 TEST_CASE("page: spikes") {
-  const engine& engine = on();
+  const engine& engine = page_engine();
   training code(engine, {.spike_threshold = 6});
   loss_scaler& scaler = code.scaler;
   const device_scalar value(engine, 2.0f);
@@ -224,14 +225,14 @@ TEST_CASE("page: spikes") {
 
 TEST_CASE("page: the ledger") {
   page code;
-  loss_scaler scaler(on());
+  loss_scaler scaler(page_engine());
   std::string log;
   const auto print = [&](const std::string& line) { log += line + '\n'; };
 
   scaler.on_step([&](const ledger_entry& entry) {
     if (!entry.record.was_applied())
-      print("step " + std::to_string(entry.record.step) + ": " + name_of(entry.record.outcome) + " in " +
-            entry.first_bad_name);
+      print("step " + std::to_string(entry.record.step) + ": " + to_string(entry.record.outcome) + " in " +
+            entry.first_nonfinite_name);
   });
 
   for (const float value : {1.0f, infinity, 1.0f}) {
@@ -240,14 +241,14 @@ TEST_CASE("page: the ledger") {
     scaler.step(code.optimizer);
     scaler.update();
   }
-  on().wait();
+  page_engine().wait();
   scaler.report();
   CHECK(log == "step 2: skipped_inf in weight\n");
 }
 
 TEST_CASE("page: what the calls out of order say") {
   page code;
-  loss_scaler scaler(on());
+  loss_scaler scaler(page_engine());
   adding_optimizer& optimizer = code.optimizer;
   const auto message = [](auto call) -> std::string {
     try {

@@ -45,10 +45,10 @@ struct small_training {
       : gradients(here().queue(), {0.5f, 0.25f, -1.0f}),
         model(here().queue(), {weight, weight, weight}),
         optimizer(here(), {{.gradient = {gradients.data(), 3}, .model = {model.data(), 3}}}, settings),
-        scaler(here(), {.init = 8}) {}
+        scaler(here(), {.init_scale = 8}) {}
 
   void step() {
-    scaler.scaled_by_caller();
+    scaler.begin_step();
     scaler.step(optimizer);
     scaler.update();
   }
@@ -56,9 +56,9 @@ struct small_training {
   syclamp::checkpoint_parts parts() { return {{&optimizer}, &scaler}; }
 
   bool operator==(const small_training& other) const {
-    const auto moment = [](const small_training& of, std::uint32_t k) {
+    const auto moment = [](const small_training& training, std::uint32_t k) {
       std::vector<float> content(3);
-      here().queue().memcpy(content.data(), of.optimizer.state(0, k).data(), 12).wait();
+      here().queue().memcpy(content.data(), training.optimizer.state(0, k).data(), 12).wait();
       return content;
     };
     return model.read() == other.model.read() && moment(*this, 0) == moment(other, 0) &&
@@ -265,10 +265,10 @@ TEST_CASE("checkpoint: hyper-parameters that no settings would give are refused 
     head["optimizers"][0]["groups"][0][ordered_json::json_pointer(where)] = value;
     return refusal_of(with_head(file, head), parts);
   };
-  for (const wrong& one : all) {
-    CAPTURE(one.where);
-    CHECK_THAT(refusal_with(good, one.where, one.value, target.parts()),
-               ContainsSubstring("optimizer 0.groups[0]") && ContainsSubstring(one.complaint));
+  for (const wrong& mistake : all) {
+    CAPTURE(mistake.where);
+    CHECK_THAT(refusal_with(good, mistake.where, mistake.value, target.parts()),
+               ContainsSubstring("optimizer 0.groups[0]") && ContainsSubstring(mistake.complaint));
   }
   ordered_json foreign = head_of(good);
   foreign["optimizers"][0]["kind"] = "adamx";
@@ -394,7 +394,7 @@ TEST_CASE("checkpoint: half a step is not saved, and the old file stays") {
   small_training run(1.0f);
   syclamp::save_checkpoint(file, run.parts(), "old");
   const std::string old = content_of(file);
-  run.scaler.scaled_by_caller();
+  run.scaler.begin_step();
   CHECK_THROWS_AS(syclamp::save_checkpoint(file, run.parts(), "new"), syclamp::misuse_error);
   CHECK(content_of(file) == old);
   CHECK_THROWS_WITH(syclamp::save_checkpoint(folder.path() / "absent" / "file", small_training(1.0f).parts()),

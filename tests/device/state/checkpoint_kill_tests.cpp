@@ -110,7 +110,7 @@ TEST_CASE("checkpoint: killed at every call to the system, training has the old 
   const temporary_folder folder;
   const fs::path file = folder.path() / "run.ckpt";
   const std::uint64_t most = 200;
-  examiner look(most);
+  examiner examine(most);
   std::uint64_t step = 0;
   unsigned kills = 0;
   for (const bool afterwards : {false, true})
@@ -121,7 +121,7 @@ TEST_CASE("checkpoint: killed at every call to the system, training has the old 
       unsigned saved = 0;
       for (char said = child.hear(); said != '\0'; said = child.hear()) saved += said == 'd';
       const int status = child.wait();
-      const std::uint64_t now = look.step_of(file);
+      const std::uint64_t now = examine.step_of(file);
       REQUIRE((now == step || now == step + 1));
       if (saved != 0) CHECK(now == step + 1);  // what was reported to be saved is there
       CHECK(files_in(folder.path()) <= 2);     // the checkpoint and the rest of the last one that was killed
@@ -141,7 +141,7 @@ TEST_CASE("checkpoint: training that is killed at random moments ends as if it h
   const temporary_folder folder;
   const fs::path file = folder.path() / "run.ckpt";
   constexpr std::uint64_t steps = 60;
-  examiner look(steps);
+  examiner examine(steps);
   std::mt19937 random(20);
   std::uint64_t step = 0;
   unsigned kills = 0;
@@ -158,7 +158,7 @@ TEST_CASE("checkpoint: training that is killed at random moments ends as if it h
     const int status = child.wait();
     REQUIRE((WIFSIGNALED(status) || WEXITSTATUS(status) == 0));
     kills += WIFSIGNALED(status);
-    const std::uint64_t now = look.step_of(file);
+    const std::uint64_t now = examine.step_of(file);
     CHECK(now >= step + saved);
     CHECK(files_in(folder.path()) <= 2);
     step = now;

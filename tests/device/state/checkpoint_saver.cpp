@@ -15,13 +15,13 @@ int main(int, char** arguments) {
   const std::string file = arguments[1];
   const std::uint64_t steps = std::stoull(arguments[2]);
   const auto call = static_cast<unsigned>(std::stoul(arguments[3]));
-  const auto say = [](char what) { return write(STDOUT_FILENO, &what, 1) == 1; };
+  const auto say = [](char subject) { return write(STDOUT_FILENO, &subject, 1) == 1; };
 
   resumable_program program;
   std::uint64_t step = std::filesystem::exists(file) ? std::stoull(load_checkpoint(file, program.run.parts())) : 0;
   for (; step < steps; ++step) {
     program.run.step(step);
-    program.run.on.wait();
+    program.run.engine.wait();
     if (!say('s')) return EXIT_FAILURE;
     if (call != 0) kill_at(call, arguments[4][0] == '1');
     save_checkpoint(file, program.run.parts(), std::to_string(step + 1));

@@ -20,40 +20,40 @@ using syclamp::rounding;
 namespace {
 
 const std::vector<storage_case>& storages() {
-  constexpr auto half = element_type::float16, brain = element_type::bfloat16, single = element_type::float32;
+  constexpr auto half = element_type::float16, bf16 = element_type::bfloat16, single = element_type::float32;
   static const std::vector<storage_case> all = {
       {"FP32, its own master", single, single, true, false},
       {"FP32, master without a model", single, single, false, true},
       {"FP16 with a master", half, half, true, false},
       {"FP16 with a master of the caller's", half, half, true, true},
-      {"BF16 with a master", brain, brain, true, false},
-      {"BF16 with remainders", brain, brain, true, false, {.remainders = true}},
-      {"BF16 with remainders and BF16 moments", brain, brain, true, false, {.moments = brain, .remainders = true}},
-      {"FP8 with a master, BF16 moments", half, element_type::float8_e4m3, true, false, {.moments = brain}},
+      {"BF16 with a master", bf16, bf16, true, false},
+      {"BF16 with remainders", bf16, bf16, true, false, {.remainders = true}},
+      {"BF16 with remainders and BF16 moments", bf16, bf16, true, false, {.moments = bf16, .remainders = true}},
+      {"FP8 with a master, BF16 moments", half, element_type::float8_e4m3, true, false, {.moments = bf16}},
   };
   return all;
 }
 
 const std::vector<storage_case>& stochastic_storages() {
-  constexpr auto half = element_type::float16, brain = element_type::bfloat16;
-  const syclamp::storage_options options{.moments = brain, .how = rounding::stochastic, .seed = 99};
+  constexpr auto half = element_type::float16, bf16 = element_type::bfloat16;
+  const syclamp::storage_options options{.moments = bf16, .rounding_mode = rounding::stochastic, .seed = 99};
   static const std::vector<storage_case> all = {
       {"FP16, at random", half, half, true, false, options},
-      {"BF16, at random", brain, brain, true, false, options},
+      {"BF16, at random", bf16, bf16, true, false, options},
       {"FP8, at random", half, element_type::float8_e5m2, true, false, options},
       {"BF16 with remainders, at random",
-       brain,
-       brain,
+       bf16,
+       bf16,
        true,
        false,
-       {.moments = brain, .remainders = true, .how = rounding::stochastic, .seed = 7}},
+       {.moments = bf16, .remainders = true, .rounding_mode = rounding::stochastic, .seed = 7}},
   };
   return all;
 }
 
 constexpr std::uint64_t steps_before = 7, steps_after = 6;  // steps 2, 5 and 12 overflow
 
-const syclamp::scaling_policy policy{.init = 1024, .interval = 3};
+const syclamp::scaling_policy policy{.init_scale = 1024, .growth_interval = 3};
 
 void set_up(resumable_training& run) {
   run.optimizer.set_schedule({.kind = syclamp::lr_schedule::shape::cosine, .lowest = 0.1f, .warm_up = 3, .steps = 9});
@@ -78,9 +78,10 @@ void check_same_decisions(const syclamp::scaler_snapshot& a, const syclamp::scal
   REQUIRE(a.ledger.size() == b.ledger.size());
   for (std::size_t i = 0; i < a.ledger.size(); ++i) {
     const syclamp::step_record &x = a.ledger[i].record, &y = b.ledger[i].record;
-    const auto numbers = [](const syclamp::step_record& of) {
-      return std::tuple(of.step, of.outcome, of.status, of.scale, of.next_scale, of.applied, of.skipped, of.amax,
-                        of.flags, of.elements, of.infs, of.nans, of.zeros, of.subnormals, of.lists);
+    const auto numbers = [](const syclamp::step_record& record) {
+      return std::tuple(record.step, record.outcome, record.status, record.scale, record.next_scale, record.applied,
+                        record.skipped, record.amax, record.flags, record.elements, record.inf_count, record.nan_count,
+                        record.zero_count, record.subnormal_count, record.lists);
     };
     CHECK(numbers(x) == numbers(y));
   }
@@ -93,15 +94,15 @@ struct journey {
 };
 
 /// Compares a run that goes on elsewhere with one that goes on; the latter is cut as the former is at last.
-void check_goes_on(const optimizer_case& one, const storage_case& storage, const journey& way) {
-  CAPTURE(one.name, storage.name, way.from.profile_name(), way.to.profile_name());
+void check_goes_on(const optimizer_case& test_case, const storage_case& storage, const journey& way) {
+  CAPTURE(test_case.name, storage.name, way.from.profile_name(), way.to.profile_name());
   const temporary_folder folder;
   const auto file = folder.path() / "run.ckpt";
   const auto limit_of = [&](const device_scalar& limit) {
     return way.is_clipped ? static_cast<const float*>(limit) : nullptr;
   };
-  resumable_training whole(way.from, one.settings, storage, way.cut_before, policy);
-  const device_scalar limit_here(whole.on, 0.05f);
+  resumable_training whole(way.from, test_case.settings, storage, way.cut_before, policy);
+  const device_scalar limit_here(whole.engine, 0.05f);
   set_up(whole);
   for (std::uint64_t i = 0; i < steps_before; ++i) whole.step(i, limit_of(limit_here));
   const training_content at_half = whole.read();
@@ -112,14 +113,14 @@ void check_goes_on(const optimizer_case& one, const storage_case& storage, const
 
   storage_case another_seed = storage;
   ++another_seed.options.seed;
-  resumable_training second(way.to, one.settings, another_seed, way.cut_after, {}, -3.0);
+  resumable_training second(way.to, test_case.settings, another_seed, way.cut_after, {}, -3.0);
   set_otherwise(second);
   REQUIRE_FALSE(second.read() == at_half);
   CHECK(syclamp::load_checkpoint(file, second.parts()) == "half");
   CHECK(second.read() == at_half);
   CHECK(same(second.scaler.state(), state_at_half));
 
-  const device_scalar limit_there(second.on, 0.05f);
+  const device_scalar limit_there(second.engine, 0.05f);
   for (std::uint64_t i = steps_before; i < steps_before + steps_after; ++i) {
     whole.step(i, limit_of(limit_here));
     second.step(i, limit_of(limit_there));
@@ -138,10 +139,10 @@ const syclamp::engine& elsewhere() { return all_engines().back(); }
 
 TEST_CASE("checkpoint: every optimizer goes on bit by bit with another profile and other tensors") {
   REQUIRE(here().profile_name() != elsewhere().profile_name());
-  for (const optimizer_case& one : optimizer_cases())
+  for (const optimizer_case& test_case : optimizer_cases())
     for (const storage_case& storage : storages()) {
-      check_goes_on(one, storage, {here(), elsewhere(), few_tensors(), many_tensors()});
-      check_goes_on(one, storage, {elsewhere(), here(), many_tensors(), few_tensors()});
+      check_goes_on(test_case, storage, {here(), elsewhere(), few_tensors(), many_tensors()});
+      check_goes_on(test_case, storage, {elsewhere(), here(), many_tensors(), few_tensors()});
     }
 }
 
@@ -150,9 +151,9 @@ TEST_CASE("checkpoint: every optimizer goes on bit by bit with another profile a
 TEST_CASE("checkpoint: with norms, training goes on bit by bit if profile and tensors are the same") {
   auto cases = optimizer_cases();
   cases.insert(cases.end(), tensor_wise_cases().begin(), tensor_wise_cases().end());
-  for (const optimizer_case& one : cases)
+  for (const optimizer_case& test_case : cases)
     for (const storage_case& storage : storages())
-      check_goes_on(one, storage, {here(), here(), many_tensors(), many_tensors(), true});
+      check_goes_on(test_case, storage, {here(), here(), many_tensors(), many_tensors(), true});
 }
 
 TEST_CASE("checkpoint: stochastic rounding goes on bit by bit if the tensors are the same") {
@@ -209,26 +210,27 @@ TEST_CASE("checkpoint: weights go from any storage to any other, BF16 moments to
 TEST_CASE("checkpoint: tensors that are larger than a block") {
   constexpr std::uint64_t count = (std::uint64_t{1} << 20) + 77;
   const temporary_folder folder;
-  const syclamp::engine& on = here();
-  const device_buffer<float> gradients(on.queue(), std::vector<float>(2 * count, 1.0f));
+  const syclamp::engine& engine = here();
+  const device_buffer<float> gradients(engine.queue(), std::vector<float>(2 * count, 1.0f));
   std::vector<float> content(2 * count);
   for (std::uint64_t i = 0; i < content.size(); ++i) content[i] = static_cast<float>(i);
-  const device_buffer<float> one(on.queue(), content), two(on.queue(), std::vector<float>(2 * count));
-  syclamp::fused_optimizer first(on, {{.gradient = {gradients.data(), 2 * count}, .model = {one.data(), 2 * count}}},
+  const device_buffer<float> values(engine.queue(), content), two(engine.queue(), std::vector<float>(2 * count));
+  syclamp::fused_optimizer first(engine,
+                                 {{.gradient = {gradients.data(), 2 * count}, .model = {values.data(), 2 * count}}},
                                  syclamp::sgd{.lr = 1, .momentum = 0.5});
   first.apply();
   syclamp::save_checkpoint(folder.path() / "file", {{&first}});
   syclamp::fused_optimizer second(
-      on,
+      engine,
       {{.gradient = {gradients.data(), 5}, .model = {two.data(), 5}},
        {.gradient = {gradients.data() + 5, 2 * count - 5}, .model = {two.data() + 5, 2 * count - 5}}},
       syclamp::sgd{.lr = 1, .momentum = 0.5});
   CHECK(syclamp::load_checkpoint(folder.path() / "file", {{&second}}).empty());
-  CHECK(two.read() == one.read());
+  CHECK(two.read() == values.read());
   first.apply();
   second.apply();
-  CHECK(two.read() == one.read());
-  CHECK(one.read()[count] == content[count] - 2.5f);
+  CHECK(two.read() == values.read());
+  CHECK(values.read()[count] == content[count] - 2.5f);
 }
 
 TEST_CASE("checkpoint: several optimizers, no scaler, notes of any bytes") {
@@ -239,7 +241,7 @@ TEST_CASE("checkpoint: several optimizers, no scaler, notes of any bytes") {
       b(here(), syclamp::lion{}, storage, few_tensors());
   a.step(0);
   b.step(1);
-  std::string notes(syclamp::longest_notes, '\0');
+  std::string notes(syclamp::max_notes_bytes, '\0');
   for (std::size_t i = 0; i < notes.size(); ++i) notes[i] = static_cast<char>(i * 7);
   syclamp::save_checkpoint(file, {{&a.optimizer, &b.optimizer}}, notes);
   resumable_training c(here(), syclamp::adamw{}, storage, few_tensors(), {}, -1.0),
@@ -261,7 +263,7 @@ TEST_CASE("checkpoint: hyper-parameters that a kernel has changed are saved; sou
   const storage_case& storage = storages().front();
   resumable_training a(here(), syclamp::sgd{.lr = 0}, storage, few_tensors()),
       b(here(), syclamp::sgd{.lr = 0}, storage, few_tensors());
-  a.on.queue().fill(&a.optimizer.device_hyper_parameters(1)->lr, 0.25f, 1);
+  a.engine.queue().fill(&a.optimizer.device_hyper_parameters(1)->lr, 0.25f, 1);
   const device_scalar lr(here(), 0.5f);
   b.optimizer.set_lr_source(lr, 0);
   syclamp::save_checkpoint(file, a.parts());
@@ -277,8 +279,8 @@ TEST_CASE("checkpoint: hyper-parameters that a kernel has changed are saved; sou
   a.step(1);
   b.step(1);
   CHECK(a.read().steps == b.read().steps);
-  const training_content one = a.read(), two = b.read();
-  CHECK(std::equal(one.weights.begin() + 3000, one.weights.end(), two.weights.begin() + 3000));
+  const training_content content = a.read(), two = b.read();
+  CHECK(std::equal(content.weights.begin() + 3000, content.weights.end(), two.weights.begin() + 3000));
 }
 
 TEST_CASE("checkpoint: weights that lie exactly between two BF16 come back from remainders as they were") {

@@ -24,7 +24,7 @@ fs::path fixture_folder(std::uint32_t version) {
 
 /// The training whose state all fixtures are: four steps, the second of which overflows.
 struct fixture_training {
-  explicit fixture_training(scaling_policy policy = {.init = 8, .interval = 2}, double lr = 0.125)
+  explicit fixture_training(scaling_policy policy = {.init_scale = 8, .growth_interval = 2}, double lr = 0.125)
       : gradients(all_engines().front().queue(), {0.0f, 0.0f, 0.0f}),
         weights(all_engines().front().queue(), {1.0f, -2.0f, 0.5f}),
         optimizer(all_engines().front(),
@@ -34,7 +34,7 @@ struct fixture_training {
 
   void step(const std::vector<float>& values) {
     all_engines().front().queue().memcpy(gradients.data(), values.data(), 3 * sizeof(float)).wait();
-    scaler.scaled_by_caller();
+    scaler.begin_step();
     scaler.step(optimizer);
     scaler.update();
   }
@@ -97,10 +97,10 @@ TEST_CASE("write the fixtures of the newest version", "[.]") {
   fixture_training training;
   training.run();
   save_checkpoint(folder / "run.ckpt", training.parts(), "epoch 7");
-  save(training.scaler.state(), folder / "scaler.json");
+  save_snapshot(training.scaler.state(), folder / "scaler.json");
   for (const ledger_format format : {ledger_format::csv, ledger_format::json_lines}) {
     std::ofstream file(folder / (format == ledger_format::csv ? "ledger.csv" : "ledger.jsonl"));
-    write_header(file, format);
-    for (const ledger_entry& entry : training.scaler.ledger()) write(file, entry, format);
+    write_ledger_header(file, format);
+    for (const ledger_entry& entry : training.scaler.ledger()) write_ledger_entry(file, entry, format);
   }
 }

@@ -14,39 +14,39 @@ using namespace syclamp;
 TEST_CASE("page: a ledger on disk") {
   const temporary_folder folder;
   const auto path = folder.path() / "run.csv";
-  training code(all_engines().front(), {.init = 8});
+  training code(all_engines().front(), {.init_scale = 8});
   code.step(1.0f);
   code.step(1.0f, infinity);
   loss_scaler& scaler = code.scaler;
   {
     std::ofstream file(path);
-    write_header(file, ledger_format::csv);
-    for (const ledger_entry& entry : scaler.ledger()) write(file, entry, ledger_format::csv);
+    write_ledger_header(file, ledger_format::csv);
+    for (const ledger_entry& entry : scaler.ledger()) write_ledger_entry(file, entry, ledger_format::csv);
   }
   std::ifstream file(path);
   const auto read = read_ledger(std::string(std::istreambuf_iterator<char>(file), {}));
   REQUIRE(read.size() == 2);
-  CHECK(read[1].first_bad_name == "weight");
+  CHECK(read[1].first_nonfinite_name == "weight");
   // What the page says of a replay.
-  const replay_report report = replay(read, preset("apex"));
+  const replay_report report = replay_ledger(read, scaling_preset("apex"));
   CHECK(report.recorded_skips == 1);
-  CHECK(report.largest_safe_scale == 4.0f);  // at 8 it is known to overflow
+  CHECK(report.max_safe_scale == 4.0f);  // at 8 it is known to overflow
 }
 
 TEST_CASE("page: saving and loading") {
   const temporary_folder folder;
   const std::string path = folder.path() / "scaler.json";
   const engine& engine = all_engines().front();
-  training code(engine, {.init = 8});
+  training code(engine, {.init_scale = 8});
   code.step(1.0f, infinity);
   loss_scaler& scaler = code.scaler;
 
-  save(scaler.state(), path);
+  save_snapshot(scaler.state(), path);
 
   loss_scaler other(engine);
   other.load(load_snapshot(path));
 
-  CHECK(other.current_scale() == 4.0f);
+  CHECK(other.get_scale() == 4.0f);
   CHECK(other.ledger().size() == 1);
 }
 
@@ -55,10 +55,11 @@ TEST_CASE("page: the state of another framework") {
   const std::string text =
       R"({"scale": 1024.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 7})";
 
-  loss_scaler scaler(engine, preset("pytorch"));
-  scaler.load(from_peer_state(text, "pytorch", scaler.state()));  // text: json.dumps(scaler.state_dict()) of PyTorch
+  loss_scaler scaler(engine, scaling_preset("pytorch"));
+  scaler.load(
+      from_framework_state(text, "pytorch", scaler.state()));  // text: json.dumps(scaler.state_dict()) of PyTorch
 
-  CHECK(scaler.current_scale() == 1024.0f);
+  CHECK(scaler.get_scale() == 1024.0f);
   CHECK(scaler.state().scales[0].clean_steps == 7);
 }
 
@@ -75,7 +76,7 @@ TEST_CASE("page: checkpoints") {
   {
     const auto made = make();
     fused_optimizer& optimizer = *made;
-    loss_scaler scaler(engine, {.init = 8});
+    loss_scaler scaler(engine, {.init_scale = 8});
     const std::string notes = "epoch 7";
     save_checkpoint("run.ckpt", {.optimizers = {&optimizer}, .scaler = &scaler}, notes);
     optimizer.apply();
@@ -91,5 +92,5 @@ TEST_CASE("page: checkpoints") {
   std::filesystem::current_path(before);
   CHECK(notes == "epoch 7");
   CHECK(w.read() == std::vector{3.0f, 4.0f});
-  CHECK(scaler.current_scale() == 8.0f);
+  CHECK(scaler.get_scale() == 8.0f);
 }

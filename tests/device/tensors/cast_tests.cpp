@@ -18,21 +18,21 @@
 using namespace syclamp;
 
 TEMPLATE_TEST_CASE("cast rounds to nearest even between all types", "", ALL_FORMATS) {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const tensors_of_all_sizes<TestType> in(on, 3, 0);
-  const tensors_of_all_sizes<float16> to16(on, 4, 0);
-  const tensors_of_all_sizes<bfloat16> to_brain(on, 5, 1);
-  const tensors_of_all_sizes<float32> to32(on, 6, 0);
-  const tensors_of_all_sizes<float8_e4m3> to_e4m3(on, 7, 0);
-  const tensors_of_all_sizes<float8_e5m2> to_e5m2(on, 8, 1);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const tensors_of_all_sizes<TestType> in(engine, 3, 0);
+  const tensors_of_all_sizes<float16> to16(engine, 4, 0);
+  const tensors_of_all_sizes<bfloat16> to_brain(engine, 5, 1);
+  const tensors_of_all_sizes<float32> to32(engine, 6, 0);
+  const tensors_of_all_sizes<float8_e4m3> to_e4m3(engine, 7, 0);
+  const tensors_of_all_sizes<float8_e5m2> to_e5m2(engine, 8, 1);
 
   cast(in.list, to_e4m3.list);
   cast(in.list, to_e5m2.list);
   cast(in.list, to16.list);
   cast(in.list, to_brain.list);
   cast(in.list, to32.list);
-  on.wait();
+  engine.wait();
 
   check_converted(in, to16, 1.0);
   check_converted(in, to_brain, 1.0);
@@ -44,17 +44,17 @@ TEMPLATE_TEST_CASE("cast rounds to nearest even between all types", "", ALL_FORM
 TEMPLATE_TEST_CASE("every number of 16 and 8 bits survives the way to FP32 and back", "", float16, bfloat16,
                    float8_e4m3, float8_e5m2) {
   using bits = typename TestType::bits;
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   std::vector<bits> all(std::size_t{1} << (8 * sizeof(bits)));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<bits>(i);
-  const device_buffer<bits> in(on.queue(), all), back(on.queue(), std::vector<bits>(all.size()));
-  const device_buffer<std::uint32_t> wide(on.queue(), std::vector<std::uint32_t>(all.size()));
-  const tensor_list middle(on, array_view(wide.data(), all.size(), element_type::float32));
+  const device_buffer<bits> in(engine.queue(), all), back(engine.queue(), std::vector<bits>(all.size()));
+  const device_buffer<std::uint32_t> wide(engine.queue(), std::vector<std::uint32_t>(all.size()));
+  const tensor_list middle(engine, array_view(wide.data(), all.size(), element_type::float32));
 
-  cast(tensor_list(on, array_view(in.data(), all.size(), TestType::type)), middle);
-  cast(middle, tensor_list(on, array_view(back.data(), all.size(), TestType::type)));
-  on.wait();
+  cast(tensor_list(engine, array_view(in.data(), all.size(), TestType::type)), middle);
+  cast(middle, tensor_list(engine, array_view(back.data(), all.size(), TestType::type)));
+  engine.wait();
 
   const auto result = back.read();
   std::uint64_t wrong = 0;
@@ -73,10 +73,10 @@ std::vector<float> numbers_near(std::size_t count, std::uint32_t seed) {
   const int highest = std::ilogb(reference::largest(Format::format)) + 2;
   const int lowest = std::ilogb(reference::decode(1, Format::format).value) - 9;
   std::vector<float> values(count);
-  for (auto& one : values) {
+  for (auto& entry : values) {
     const double exponent = lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest));
     const double fraction = 1.0 + static_cast<double>(random() % (1u << 23)) * 0x1p-23;
-    one = static_cast<float>(std::ldexp(random() % 2 == 0 ? fraction : -fraction, static_cast<int>(exponent)));
+    entry = static_cast<float>(std::ldexp(random() % 2 == 0 ? fraction : -fraction, static_cast<int>(exponent)));
   }
   values[3] = 0.0f;
   values[4] = -std::numeric_limits<float>::infinity();
@@ -90,19 +90,19 @@ std::vector<float> numbers_near(std::size_t count, std::uint32_t seed) {
 TEMPLATE_TEST_CASE("a saturating cast stops at the largest number, and counts", "", float16, bfloat16, float8_e4m3,
                    float8_e5m2) {
   using bits = typename TestType::bits;
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const bool saturate = GENERATE(true, false);
-  CAPTURE(on.profile_name(), saturate);
+  CAPTURE(engine.profile_name(), saturate);
   const auto values = numbers_near<TestType>(70'001, 12);
-  const device_buffer<float> in(on.queue(), values);
-  const device_buffer<bits> out(on.queue(), std::vector<bits>(values.size()));
-  const device_buffer<std::uint64_t> count(on.queue(), {12345});
-  const tensor_list from(on, array_view(in.data(), values.size()));
-  const tensor_list to(on, array_view(out.data(), values.size(), TestType::type));
+  const device_buffer<float> in(engine.queue(), values);
+  const device_buffer<bits> out(engine.queue(), std::vector<bits>(values.size()));
+  const device_buffer<std::uint64_t> count(engine.queue(), {12345});
+  const tensor_list from(engine, array_view(in.data(), values.size()));
+  const tensor_list to(engine, array_view(out.data(), values.size(), TestType::type));
 
   for (int i = 0; i < 2; ++i)  // each cast counts anew
     cast(from, to, {.saturate = saturate, .saturated = count.data()});
-  on.wait();
+  engine.wait();
 
   const auto result = out.read();
   std::uint64_t wrong = 0, beyond = 0;
@@ -121,26 +121,26 @@ TEMPLATE_TEST_CASE("a saturating cast stops at the largest number, and counts", 
 TEMPLATE_TEST_CASE("stochastic rounding is a function of seed, step, tensor and element", "", float16, bfloat16,
                    float8_e4m3, float8_e5m2) {
   using bits = typename TestType::bits;
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const bool saturate = GENERATE(true, false);
-  CAPTURE(on.profile_name(), saturate);
+  CAPTURE(engine.profile_name(), saturate);
   const std::uint64_t seed = 0x123456789abcdef0, step = (std::uint64_t{1} << 33) + 7;
   const auto values = numbers_near<TestType>(70'001, 13);
-  const device_buffer<float> in(on.queue(), values);
-  const device_buffer<bits> out(on.queue(), std::vector<bits>(values.size()), 1);
-  const device_buffer<std::uint64_t> device_step(on.queue(), {step});
+  const device_buffer<float> in(engine.queue(), values);
+  const device_buffer<bits> out(engine.queue(), std::vector<bits>(values.size()), 1);
+  const device_buffer<std::uint64_t> device_step(engine.queue(), {step});
   const auto cut = [&](auto* data, element_type type) {
-    return tensor_list(on, {{{data, 100, type}}, {{data + 100, values.size() - 100, type}}});
+    return tensor_list(engine, {{{data, 100, type}}, {{data + 100, values.size() - 100, type}}});
   };
 
-  const device_buffer<std::uint64_t> count(on.queue(), {7});
+  const device_buffer<std::uint64_t> count(engine.queue(), {7});
   cast(cut(in.data(), element_type::float32), cut(out.data(), TestType::type),
-       {.how = rounding::stochastic,
+       {.rounding_mode = rounding::stochastic,
         .saturate = saturate,
         .saturated = count.data(),
         .seed = seed,
         .step = device_step.data()});
-  on.wait();
+  engine.wait();
 
   const auto result = out.read();
   std::uint64_t wrong = 0, beyond = 0;
@@ -158,16 +158,16 @@ TEMPLATE_TEST_CASE("stochastic rounding is a function of seed, step, tensor and 
 }
 
 TEMPLATE_TEST_CASE("a saturating cast takes every type, and FP32 can be saturated, too", "", ALL_FORMATS) {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const tensors_of_all_sizes<TestType> in(on, 14, 0);
-  const tensors_of_all_sizes<float32> wide(on, 15, 0);
-  const tensors_of_all_sizes<float8_e4m3> narrow(on, 16, 1);
-  const device_buffer<std::uint64_t> counts(on.queue(), {7, 7});
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const tensors_of_all_sizes<TestType> in(engine, 14, 0);
+  const tensors_of_all_sizes<float32> wide(engine, 15, 0);
+  const tensors_of_all_sizes<float8_e4m3> narrow(engine, 16, 1);
+  const device_buffer<std::uint64_t> counts(engine.queue(), {7, 7});
 
   cast(in.list, wide.list, {.saturate = true, .saturated = counts.data()});
   cast(in.list, narrow.list, {.saturate = true, .saturated = counts.data() + 1});
-  on.wait();
+  engine.wait();
 
   const auto wide_bits = wide.memory.read();
   const auto narrow_bits = narrow.memory.read();
@@ -186,9 +186,9 @@ TEMPLATE_TEST_CASE("a saturating cast takes every type, and FP32 can be saturate
 }
 
 TEST_CASE("casting nothing saturates nothing") {
-  const engine& on = any_engine();
-  const device_buffer<std::uint64_t> count(on.queue(), {7});
-  const tensor_list none(on, std::vector<tensor>{});
+  const engine& engine = any_engine();
+  const device_buffer<std::uint64_t> count(engine.queue(), {7});
+  const tensor_list none(engine, std::vector<tensor>{});
 
   cast(none, none, {.saturated = count.data()}).wait();
 
@@ -196,16 +196,16 @@ TEST_CASE("casting nothing saturates nothing") {
 }
 
 TEST_CASE("stochastic rounding is right on average") {
-  const engine& on = all_engines().front();
+  const engine& engine = all_engines().front();
   constexpr std::size_t count = 1'000'000;
   const float value = 1.0f + 0.3f * 0x1p-7f;  // three tenths of the way between two BF16 numbers
-  const device_buffer<float> in(on.queue(), std::vector<float>(count, value));
-  const device_buffer<std::uint16_t> out(on.queue(), std::vector<std::uint16_t>(count));
+  const device_buffer<float> in(engine.queue(), std::vector<float>(count, value));
+  const device_buffer<std::uint16_t> out(engine.queue(), std::vector<std::uint16_t>(count));
 
-  cast(tensor_list(on, array_view(in.data(), count)),
-       tensor_list(on, array_view(out.data(), count, element_type::bfloat16)),
-       {.how = rounding::stochastic, .seed = 1});
-  on.wait();
+  cast(tensor_list(engine, array_view(in.data(), count)),
+       tensor_list(engine, array_view(out.data(), count, element_type::bfloat16)),
+       {.rounding_mode = rounding::stochastic, .seed = 1});
+  engine.wait();
 
   const auto result = out.read();
   const auto up = static_cast<double>(std::count(result.begin(), result.end(), 0x3f81));
@@ -215,19 +215,19 @@ TEST_CASE("stochastic rounding is right on average") {
 }
 
 TEST_CASE("a cast with scales multiplies each tensor by its own, and divides on the way back") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_buffer<float> in(on.queue(), {1.0f, -2.0f, 0.5f, 3.0f}), back(on.queue(), std::vector<float>(4));
-  const device_buffer<std::uint8_t> out(on.queue(), std::vector<std::uint8_t>(4));
-  const device_buffer<float> scales(on.queue(), {16.0f, 128.0f});
-  const tensor_list from(on, {{{in.data(), 2}}, {{in.data() + 2, 2}}}),
-      again(on, {{{back.data(), 2}}, {{back.data() + 2, 2}}});
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_buffer<float> in(engine.queue(), {1.0f, -2.0f, 0.5f, 3.0f}), back(engine.queue(), std::vector<float>(4));
+  const device_buffer<std::uint8_t> out(engine.queue(), std::vector<std::uint8_t>(4));
+  const device_buffer<float> scales(engine.queue(), {16.0f, 128.0f});
+  const tensor_list from(engine, {{{in.data(), 2}}, {{in.data() + 2, 2}}}),
+      again(engine, {{{back.data(), 2}}, {{back.data() + 2, 2}}});
   const tensor_list to(
-      on, {{{out.data(), 2, element_type::float8_e4m3}}, {{out.data() + 2, 2, element_type::float8_e4m3}}});
+      engine, {{{out.data(), 2, element_type::float8_e4m3}}, {{out.data() + 2, 2, element_type::float8_e4m3}}});
 
   cast(from, to, {.saturate = true, .scales = scales.data()});
   cast(to, again, {.scales = scales.data(), .divide = true});
-  on.wait();
+  engine.wait();
 
   CHECK(out.read() == std::vector<std::uint8_t>{0x58, 0xe0, 0x68, 0x7c});  // 16, -32, 64, 384
   CHECK(back.read() == std::vector<float>{1.0f, -2.0f, 0.5f, 3.0f});

@@ -59,7 +59,7 @@ struct exact_norms {
 template <typename Format>
 exact_norms norms_of(const std::vector<typename Format::bits>& data) {
   const auto found = reference::inspect(data.size(), Format::format, [&](std::uint64_t i) { return data[i]; });
-  return {found.sum_of_magnitudes, std::sqrt(found.sum_of_squares), found.amax};
+  return {found.abs_sum, std::sqrt(found.sum_of_squares), found.amax};
 }
 
 /// Scaled gradients near 2^scaled, at a scale of 2^scale.
@@ -75,14 +75,14 @@ constexpr range_case range_cases[] = {
 }  // namespace
 
 TEST_CASE("presets without a ceiling keep clipping, however large their scales get") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_scalar max_norm(on, 5.0f);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_scalar max_norm(engine, 5.0f);
   for (const char* name : {"pytorch", "megatron", "keras3", "deepspeed", "paddle", "jmp"}) {
     CAPTURE(name);
-    scaling_policy policy = preset(name);
-    policy.interval = 2;
-    training code(on, policy);
+    scaling_policy policy = scaling_preset(name);
+    policy.growth_interval = 2;
+    training code(engine, policy);
     std::uint64_t applied = 0, overflows = 0;
     for (int i = 0; i < 400; ++i) {
       const step_record record = code.step(1.0f, 0.0f, max_norm);  // norm 10
@@ -95,15 +95,16 @@ TEST_CASE("presets without a ceiling keep clipping, however large their scales g
     // What is not applied is a gradient of 1 · S that is Inf, as with the framework itself. PyTorch keeps its scale
     // finite.
     CHECK(applied + overflows == 400);
-    CHECK(applied >= (policy.limits == limit_kind::keep ? 400 : 266));  // else one overflow for two clean steps at most
+    CHECK(applied >=
+          (policy.replay.bounds == bounds_kind::keep ? 400 : 266));  // else one overflow for two clean steps at most
   }
 }
 
 TEMPLATE_TEST_CASE("norm and clip coefficient are right at every scale", "", bfloat16, float32, float64) {
   using bits = typename TestType::bits;
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_scalar max_norm(on, 1.0f);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_scalar max_norm(engine, 1.0f);
   for (const std::size_t count : {std::size_t{1}, std::size_t{67}, std::size_t{65'536}, std::size_t{140'001}})
     for (const auto [scale, scaled] : range_cases) {
       CAPTURE(count, scale, scaled);
@@ -113,11 +114,12 @@ TEMPLATE_TEST_CASE("norm and clip coefficient are right at every scale", "", bfl
       const double norm = std::ldexp(truth.l2, -scale);
       const bool is_finite = norm <= static_cast<double>(std::numeric_limits<float>::max());
       const bool is_normal = norm >= 0x1p-126;
-      const device_buffer<bits> memory(on.queue(), data, count % 2);
-      const tensor_list list(on, {{{memory.data(), count, TestType::type}}});
+      const device_buffer<bits> memory(engine.queue(), data, count % 2);
+      const tensor_list list(engine, {{{memory.data(), count, TestType::type}}});
       loss_scaler scaler(
-          on, {.mode = scaling_mode::fixed, .init = std::ldexp(1.0f, scale), .min = 0x1p-126f, .max = 0x1p127f});
-      scaler.scaled_by_caller();
+          engine,
+          {.mode = scaling_mode::fixed, .init_scale = std::ldexp(1.0f, scale), .min = 0x1p-126f, .max = 0x1p127f});
+      scaler.begin_step();
       scaler.inspect(list, max_norm);
       scaler.update();
       const step_record record = scaler.outcome();
@@ -138,40 +140,40 @@ TEMPLATE_TEST_CASE("norm and clip coefficient are right at every scale", "", bfl
 
 TEMPLATE_TEST_CASE("all norms of tensors and groups are right beyond the range of squares", "", bfloat16, float32) {
   using bits = typename TestType::bits;
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_scalar limit(on, 1.0f);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_scalar limit(engine, 1.0f);
   for (const int exponent : {-120, -60, -50, 0, 57, 64, 110, 120, 126}) {
     CAPTURE(exponent);
     std::vector<bits> small, large;
     for (const float x : values_near(exponent - 3, 5'001, 3)) small.push_back(encoded<bits>(x));
     for (const float x : values_near(exponent, 70'001, 4)) large.push_back(encoded<bits>(x));
-    const device_buffer<bits> a(on.queue(), small, 1), b(on.queue(), large);
+    const device_buffer<bits> a(engine.queue(), small, 1), b(engine.queue(), large);
     const tensor_list list(
-        on, {{{a.data(), small.size(), TestType::type}, "", 0}, {{b.data(), large.size(), TestType::type}, "", 1}});
-    const device_scalar scale(on, std::ldexp(1.0f, exponent > 0 ? 60 : -60));
-    const inspector look(list, detail::tensors);
-    look(scale);
+        engine, {{{a.data(), small.size(), TestType::type}, "", 0}, {{b.data(), large.size(), TestType::type}, "", 1}});
+    const device_scalar scale(engine, std::ldexp(1.0f, exponent > 0 ? 60 : -60));
+    const inspector inspector(list, inspection_level::tensors);
+    inspector.run(scale);
     std::vector<bits> both = small;
     both.insert(both.end(), large.begin(), large.end());
-    const auto tensors = look.tensors(), groups = look.groups();
-    const auto check = [&](const inspection& seen, const std::vector<bits>& data) {
+    const auto tensors = inspector.tensors(), groups = inspector.groups();
+    const auto check = [&](const inspection& result, const std::vector<bits>& data) {
       const exact_norms truth = norms_of<TestType>(data);
-      check_close(norm(seen, norm_kind::l2), truth.l2);
-      check_close(norm(seen, norm_kind::l1), truth.l1, 2 * norm_tolerance);
-      const device_buffer<inspection> one(on.queue(), {seen});
+      check_close(result.norm(norm_kind::l2), truth.l2);
+      check_close(result.norm(norm_kind::l1), truth.l1, 2 * norm_tolerance);
+      const device_buffer<inspection> results(engine.queue(), {result});
       for (const norm_kind kind : {norm_kind::l2, norm_kind::l1, norm_kind::l_infinity}) {
         const double expected = (kind == norm_kind::l2   ? truth.l2
                                  : kind == norm_kind::l1 ? truth.l1
                                                          : truth.largest) /
-                                static_cast<double>(seen.scale);
-        const device_buffer<clip_result> result(on.queue(), std::vector<clip_result>(1));
-        clip_coefficient(on, one.data(), limit, result.data(), kind);
+                                static_cast<double>(result.scale);
+        const device_buffer<clip_result> result(engine.queue(), std::vector<clip_result>(1));
+        clip_coefficient(engine, results.data(), limit, result.data(), kind);
         check_close(result.read()[0].norm, expected, 2 * norm_tolerance);
         check_close(result.read()[0].coefficient, std::min(1.0, 1.0 / (expected + 1e-6)), 2 * norm_tolerance);
       }
     };
-    const inspection all = look.result();
+    const inspection all = inspector.result();
     check(tensors[0], small);
     check(tensors[1], large);
     check(groups[0], small);
@@ -181,9 +183,9 @@ TEMPLATE_TEST_CASE("all norms of tensors and groups are right beyond the range o
 }
 
 TEST_CASE("unscaling in place does not lose a norm beyond the range of squares") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_scalar max_norm(on, 1.0f);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_scalar max_norm(engine, 1.0f);
   for (const float scale : {0x1p127f, 0x1p70f, 3.0f * 0x1p70f, 1.0f, 0x1p-70f, 3.0f * 0x1p-72f, 0x1p-126f}) {
     CAPTURE(scale);
     // One FP32 tensor in place, one in BF16 with a shadow; both in one chunk.
@@ -202,15 +204,16 @@ TEST_CASE("unscaling in place does not lose a norm beyond the range of squares")
                          .l2,
                  b = norms_of<bfloat16>(half).l2;
     const double truth = std::hypot(a, b) / static_cast<double>(scale);
-    const device_buffer<float> gradients(on.queue(), in_place), shadow(on.queue(), std::vector<float>(half.size()));
-    const device_buffer<std::uint16_t> gradients16(on.queue(), half);
+    const device_buffer<float> gradients(engine.queue(), in_place),
+        shadow(engine.queue(), std::vector<float>(half.size()));
+    const device_buffer<std::uint16_t> gradients16(engine.queue(), half);
     const tensor_list in(
-        on, {{{gradients.data(), in_place.size()}}, {{gradients16.data(), half.size(), element_type::bfloat16}}});
-    const tensor_list out(on, {{{gradients.data(), in_place.size()}}, {{shadow.data(), half.size()}}});
-    scaling_policy policy{.mode = scaling_mode::fixed, .init = scale, .min = 0x1p-126f, .max = 0x1p127f};
+        engine, {{{gradients.data(), in_place.size()}}, {{gradients16.data(), half.size(), element_type::bfloat16}}});
+    const tensor_list out(engine, {{{gradients.data(), in_place.size()}}, {{shadow.data(), half.size()}}});
+    scaling_policy policy{.mode = scaling_mode::fixed, .init_scale = scale, .min = 0x1p-126f, .max = 0x1p127f};
     policy.power_of_two = false;
-    loss_scaler scaler(on, policy);
-    scaler.scaled_by_caller();
+    loss_scaler scaler(engine, policy);
+    scaler.begin_step();
     scaler.unscale(in, out, max_norm);
     scaler.update();
     check_close(scaler.outcome().norm, truth);
@@ -219,40 +222,40 @@ TEST_CASE("unscaling in place does not lose a norm beyond the range of squares")
 }
 
 TEST_CASE("one small element among zeros has its norm, and so has one among large ones") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   for (const float x : {0x1p-149f, 0x1p-100f, 0x1p-75f, 0x1p-50f, 0x1p49f, 0x1p63f, 0x1p127f}) {
     CAPTURE(x);
     std::vector<float> values(200'000, 0.0f);
     values[131'073] = -x;
-    const device_buffer<float> memory(on.queue(), values);
-    CHECK(norm(inspect(on, {memory.data(), values.size()})) == static_cast<double>(x));
+    const device_buffer<float> memory(engine.queue(), values);
+    CHECK(inspect(engine, {memory.data(), values.size()}).norm() == static_cast<double>(x));
     values[3] = 0x1p100f;  // in another chunk
-    const device_buffer<float> other(on.queue(), values);
-    check_close(norm(inspect(on, {other.data(), values.size()})), std::hypot(0x1p100, static_cast<double>(x)));
+    const device_buffer<float> other(engine.queue(), values);
+    check_close(inspect(engine, {other.data(), values.size()}).norm(), std::hypot(0x1p100, static_cast<double>(x)));
   }
 }
 
 TEST_CASE("sums of many chunks leave and enter the range of FP32 without a step") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   constexpr std::size_t chunks = 40, count = chunks * 65'536;
   for (const int exponent : {-62, -60, -58, -57, -51, 41, 42, 50, 52, 55, 56, 60}) {
     CAPTURE(exponent);
     const float x = std::ldexp(1.0f, exponent);
-    const device_buffer<float> memory(on.queue(), std::vector<float>(count, x));
+    const device_buffer<float> memory(engine.queue(), std::vector<float>(count, x));
     // A power of two, so that every partial sum is exact: 40 · 65 536 = 5 · 2^19 terms.
-    const inspection seen = inspect(on, {memory.data(), count});
-    CHECK(norm(seen) == std::sqrt(std::ldexp(5.0, 19 + 2 * exponent)));
+    const inspection result = inspect(engine, {memory.data(), count});
+    CHECK(result.norm() == std::sqrt(std::ldexp(5.0, 19 + 2 * exponent)));
     const bool is_in_range = 19 + 2 * exponent + 2 < 127 && 19 + 2 * exponent > -126;
-    if (is_in_range) CHECK(seen.squares_exponent == 0);
+    if (is_in_range) CHECK(result.squares_exponent == 0);
   }
 }
 
 TEST_CASE("ranks with sums of any size agree on a norm") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_scalar max_norm(on, 1.0f);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_scalar max_norm(engine, 1.0f);
   // The other rank's gradients are this rank's times 1, 2^±70 or 2^-140: it is replayed from a scaler of its own.
   for (const auto& [mine, other] : {std::pair{0, 0},
                                     {70, 70},
@@ -267,10 +270,11 @@ TEST_CASE("ranks with sums of any size agree on a norm") {
     CAPTURE(mine, other);
     std::vector<float> numbers_of_other;
     const auto run = [&](int exponent, const consensus_hook& hook) {
-      const device_buffer<float> gradients(on.queue(), values_near(exponent, 1'000, 9));
-      const tensor_list list(on, {{{gradients.data(), 1'000}}});
-      loss_scaler scaler(on, {.mode = scaling_mode::fixed, .init = 0x1p40f, .max = 0x1p127f}, {.consensus = hook});
-      scaler.scaled_by_caller();
+      const device_buffer<float> gradients(engine.queue(), values_near(exponent, 1'000, 9));
+      const tensor_list list(engine, {{{gradients.data(), 1'000}}});
+      loss_scaler scaler(engine, {.mode = scaling_mode::fixed, .init_scale = 0x1p40f, .max = 0x1p127f},
+                         {.consensus = hook});
+      scaler.begin_step();
       scaler.inspect(list, max_norm);
       scaler.update();
       return scaler.outcome();
@@ -296,46 +300,46 @@ TEST_CASE("ranks with sums of any size agree on a norm") {
 }
 
 TEST_CASE("several scales: the norm over all of them stays in range") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_scalar max_norm(on, 1.0f);
-  const device_buffer<float> a(on.queue(), std::vector<float>(4, 0x1p100f)),
-      b(on.queue(), std::vector<float>(9, 0x1p100f));
-  const tensor_list list(on, {{{a.data(), 4}, "", 0}, {{b.data(), 9}, "", 1}});
-  loss_scaler scaler(on, {.mode = scaling_mode::fixed, .init = 1.0f}, {.scales = 2});
-  scaler.scaled_by_caller();
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_scalar max_norm(engine, 1.0f);
+  const device_buffer<float> a(engine.queue(), std::vector<float>(4, 0x1p100f)),
+      b(engine.queue(), std::vector<float>(9, 0x1p100f));
+  const tensor_list list(engine, {{{a.data(), 4}, "", 0}, {{b.data(), 9}, "", 1}});
+  loss_scaler scaler(engine, {.mode = scaling_mode::fixed, .init_scale = 1.0f}, {.scales = 2});
+  scaler.begin_step();
   scaler.inspect(list, max_norm);
   scaler.update();
   check_close(scaler.outcome().norm, std::sqrt(13.0) * 0x1p100);
 }
 
 TEST_CASE("law 2: a finite gradient that unscaling would make infinite is an INF, also beside a NaN") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_scalar scale(on, 0x1p-10f);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_scalar scale(engine, 0x1p-10f);
   for (const std::size_t place : {std::size_t{3}, std::size_t{100'000}}) {  // in the chunk of the NaN, and in another
     CAPTURE(place);
     std::vector<float> values(140'000, 1.0f);
     values[5] = no_number;
     values[place] = -0x1p120f;
-    const device_buffer<float> memory(on.queue(), values);
-    const tensor_list list(on, {{{memory.data(), 70'000}}, {{memory.data() + 70'000, 70'000}}});
-    for (const detail level : {detail::list, detail::tensors}) {
-      const inspector look(list, level);
-      look(scale);
-      CHECK(look.result().flags == (found_inf | found_nan));
-      CHECK(std::isnan(look.result().amax));
-      CHECK(look.result().infs == 0);
-      look();
-      CHECK(look.result().flags == found_nan);
+    const device_buffer<float> memory(engine.queue(), values);
+    const tensor_list list(engine, {{{memory.data(), 70'000}}, {{memory.data() + 70'000, 70'000}}});
+    for (const inspection_level level : {inspection_level::list, inspection_level::tensors}) {
+      const inspector inspector(list, level);
+      inspector.run(scale);
+      CHECK(inspector.result().flags == (found_inf | found_nan));
+      CHECK(std::isnan(inspector.result().amax));
+      CHECK(inspector.result().inf_count == 0);
+      inspector.run();
+      CHECK(inspector.result().flags == found_nan);
     }
-    loss_scaler scaler(on, {.mode = scaling_mode::fixed, .init = 0x1p-10f, .min = 0x1p-20f});
-    scaler.scaled_by_caller();
+    loss_scaler scaler(engine, {.mode = scaling_mode::fixed, .init_scale = 0x1p-10f, .min = 0x1p-20f});
+    scaler.begin_step();
     scaler.unscale(list);  // in place: what is read again is no longer what was inspected
     scaler.update();
     CHECK(scaler.outcome().flags == (found_inf | found_nan));
     CHECK(scaler.outcome().outcome == step_outcome::skipped_inf);
-    CHECK(scaler.outcome().infs == 0);
-    CHECK(scaler.outcome().nans == 1);
+    CHECK(scaler.outcome().inf_count == 0);
+    CHECK(scaler.outcome().nan_count == 1);
   }
 }

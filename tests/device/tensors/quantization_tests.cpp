@@ -45,13 +45,13 @@ struct scale_model {
 }  // namespace
 
 TEST_CASE("delayed scaling follows the rule for every tensor, in one kernel") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const bool latest_only = GENERATE(true, false);
   const int margin = GENERATE(0, 3, -2, 126, -100);
-  CAPTURE(on.profile_name(), latest_only, margin);
+  CAPTURE(engine.profile_name(), latest_only, margin);
   constexpr std::size_t tensors = 300, length = 4;
-  const device_buffer<float> memory(on.queue(), std::vector<float>(tensors));
-  const device_buffer<std::uint8_t> small(on.queue(), std::vector<std::uint8_t>(tensors));
+  const device_buffer<float> memory(engine.queue(), std::vector<float>(tensors));
+  const device_buffer<std::uint8_t> small(engine.queue(), std::vector<std::uint8_t>(tensors));
   std::vector<tensor> wide, narrow;
   std::vector<scale_model> models;
   for (std::size_t i = 0; i < tensors; ++i) {
@@ -61,8 +61,8 @@ TEST_CASE("delayed scaling follows the rule for every tensor, in one kernel") {
     models.push_back(
         {.limit = i % 2 == 0 ? 448.0 : 57344.0, .length = length, .margin = margin, .latest_only = latest_only});
   }
-  const tensor_list list(on, wide), quantized(on, narrow);
-  const inspector look(list, detail::tensors);
+  const tensor_list list(engine, wide), quantized(engine, narrow);
+  const inspector inspector(list, inspection_level::tensors);
   const delayed_scaling scaling(quantized, {.history = length, .margin = margin, .latest_only = latest_only});
   CHECK(scaling.scales() == std::vector<float>(tensors, 1.0f));
   CHECK(scaling.limit(0) == 448.0f);
@@ -70,21 +70,21 @@ TEST_CASE("delayed scaling follows the rule for every tensor, in one kernel") {
   std::mt19937 random(31);
   for (int step = 0; step < 12; ++step) {
     std::vector<float> values(tensors);
-    for (auto& one : values) {
+    for (auto& entry : values) {
       const auto draw = random() % 12;
-      one = draw == 0   ? infinity
-            : draw == 1 ? not_a_number
-            : draw == 2 ? 0.0f
-            : draw == 3 ? 1e-45f
-            : draw == 4
-                ? -3e38f
-                : std::ldexp(1.0f + static_cast<float>(random() % 100) / 100.0f, static_cast<int>(random() % 40) - 20);
+      entry = draw == 0   ? infinity
+              : draw == 1 ? not_a_number
+              : draw == 2 ? 0.0f
+              : draw == 3 ? 1e-45f
+              : draw == 4 ? -3e38f
+                          : std::ldexp(1.0f + static_cast<float>(random() % 100) / 100.0f,
+                                       static_cast<int>(random() % 40) - 20);
     }
-    on.queue().memcpy(memory.data(), values.data(), tensors * sizeof(float)).wait();
-    look();
-    const auto before = on.kernels_submitted();
-    scaling.update(look);
-    CHECK(on.kernels_submitted() - before == 1);
+    engine.queue().memcpy(memory.data(), values.data(), tensors * sizeof(float)).wait();
+    inspector.run();
+    const auto before = engine.statistics().kernels_submitted;
+    scaling.update(inspector);
+    CHECK(engine.statistics().kernels_submitted - before == 1);
     const auto got = scaling.scales();
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < tensors; ++i) {
@@ -96,28 +96,28 @@ TEST_CASE("delayed scaling follows the rule for every tensor, in one kernel") {
 }
 
 TEST_CASE("an FP8 tensor with its scale comes back within its precision, and its largest value fits") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const auto type = GENERATE(element_type::float8_e4m3, element_type::float8_e5m2);
-  CAPTURE(on.profile_name(), name_of(type));
+  CAPTURE(engine.profile_name(), to_string(type));
   constexpr std::size_t count = 70'000;
   std::mt19937 random(32);
   std::vector<float> values(count);
-  for (auto& one : values) one = static_cast<float>(random() % 2001) * 1e-6f - 1e-3f;
-  const device_buffer<float> memory(on.queue(), values), back(on.queue(), std::vector<float>(count));
-  const device_buffer<std::uint8_t> small(on.queue(), std::vector<std::uint8_t>(count));
-  const device_buffer<std::uint64_t> saturated(on.queue(), {7});
-  const tensor_list list(on, array_view(memory.data(), count)), quantized(on, array_view(small.data(), count, type)),
-      again(on, array_view(back.data(), count));
-  const inspector look(list, detail::tensors);
+  for (auto& entry : values) entry = static_cast<float>(random() % 2001) * 1e-6f - 1e-3f;
+  const device_buffer<float> memory(engine.queue(), values), back(engine.queue(), std::vector<float>(count));
+  const device_buffer<std::uint8_t> small(engine.queue(), std::vector<std::uint8_t>(count));
+  const device_buffer<std::uint64_t> saturated(engine.queue(), {7});
+  const tensor_list list(engine, array_view(memory.data(), count)),
+      quantized(engine, array_view(small.data(), count, type)), again(engine, array_view(back.data(), count));
+  const inspector inspector(list, inspection_level::tensors);
   const delayed_scaling scaling(quantized);
 
-  look();
-  scaling.update(look);
+  inspector.run();
+  scaling.update(inspector);
   cast_options options = scaling.quantize();
   options.saturated = saturated.data();
   cast(list, quantized, options);
   cast(quantized, again, scaling.dequantize());
-  on.wait();
+  engine.wait();
 
   // Half a unit in the last place of a significand of 1 + 3 or 1 + 2 bits, and three roundings to FP32; next to zero
   // half of the smallest subnormal, 2^-10 or 2^-17, divided by the scale.
@@ -138,13 +138,13 @@ namespace {
 
 /// Scales that are different for each tensor: limit / amax with amax = 127 · 4^-i.
 struct different_scales {
-  different_scales(const engine& on, const tensor_list& list, float limit)
-      : amax(on.queue(), values(list.size())),
-        tensors(on, describe(list.size())),
-        look(tensors, detail::tensors),
+  different_scales(const engine& engine, const tensor_list& list, float limit)
+      : amax(engine.queue(), values(list.size())),
+        tensors(engine, describe(list.size())),
+        inspector(tensors, inspection_level::tensors),
         scaling(list, limit, {.latest_only = true}) {
-    look();
-    scaling.update(look);
+    inspector.run();
+    scaling.update(inspector);
   }
   static std::vector<float> values(std::size_t count) {
     std::vector<float> all;
@@ -159,7 +159,7 @@ struct different_scales {
 
   device_buffer<float> amax;
   tensor_list tensors;
-  inspector look;
+  syclamp::inspector inspector;
   delayed_scaling scaling;
 };
 
@@ -167,16 +167,16 @@ struct different_scales {
 
 TEMPLATE_TEST_CASE("fake quantisation and its gradient, for INT8 and INT4, of every tensor", "", float16, bfloat16,
                    float32) {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const float limit = GENERATE(127.0f, 7.0f);
-  CAPTURE(on.profile_name(), limit);
-  const tensors_of_all_sizes<TestType> in(on, 33, 0), out(on, 34, 0);
-  const tensors_of_all_sizes<float16> gradient(on, 35, 1), back(on, 36, 0);
-  const different_scales scales(on, in.list, limit);
+  CAPTURE(engine.profile_name(), limit);
+  const tensors_of_all_sizes<TestType> in(engine, 33, 0), out(engine, 34, 0);
+  const tensors_of_all_sizes<float16> gradient(engine, 35, 1), back(engine, 36, 0);
+  const different_scales scales(engine, in.list, limit);
 
   fake_quantize(in.list, out.list, scales.scaling);
   fake_quantize_gradient(in.list, gradient.list, back.list, scales.scaling);
-  on.wait();
+  engine.wait();
 
   const auto result = out.memory.read();
   const auto result_back = back.memory.read();
@@ -202,65 +202,68 @@ TEMPLATE_TEST_CASE("fake quantisation and its gradient, for INT8 and INT4, of ev
 }
 
 TEST_CASE("the gradient goes straight through where the number was in the range, scaled as it was") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const bool in_place = GENERATE(true, false);
-  CAPTURE(on.profile_name(), in_place);
+  CAPTURE(engine.profile_name(), in_place);
   // With the scale 1: in range up to 127, and up to 127.499 by rounding; 127.5 is rounded to 128.
-  const device_buffer<float> x(on.queue(), {0.0f, 127.0f, -127.49f, 127.5f, -1e30f, infinity, not_a_number});
+  const device_buffer<float> x(engine.queue(), {0.0f, 127.0f, -127.49f, 127.5f, -1e30f, infinity, not_a_number});
   const std::vector<std::uint16_t> scaled(7, 0x7bff);  // 65504: a gradient of a scaled loss
-  const device_buffer<std::uint16_t> gradient(on.queue(), scaled), other(on.queue(), std::vector<std::uint16_t>(7, 1));
+  const device_buffer<std::uint16_t> gradient(engine.queue(), scaled),
+      other(engine.queue(), std::vector<std::uint16_t>(7, 1));
   const auto& out = in_place ? gradient : other;
-  const tensor_list list(on, array_view(x.data(), 7)), from(on, array_view(gradient.data(), 7, element_type::float16)),
-      to(on, array_view(out.data(), 7, element_type::float16));
+  const tensor_list list(engine, array_view(x.data(), 7)),
+      from(engine, array_view(gradient.data(), 7, element_type::float16)),
+      to(engine, array_view(out.data(), 7, element_type::float16));
   const delayed_scaling scaling(list, delayed_scaling::int8_limit, {});
 
   fake_quantize_gradient(list, from, to, scaling);
-  on.wait();
+  engine.wait();
 
   CHECK(out.read() == std::vector<std::uint16_t>{0x7bff, 0x7bff, 0x7bff, 0, 0, 0, 0});
   CHECK(out.canaries_are_alive());
 }
 
 TEST_CASE("tensors that are absent are not quantised, and nothing is written over what is read") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_buffer<float> a(on.queue(), {0.6f, 1.4f}), b(on.queue(), {9.0f, 9.0f}), c(on.queue(), {5.0f, 5.0f});
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_buffer<float> a(engine.queue(), {0.6f, 1.4f}), b(engine.queue(), {9.0f, 9.0f}),
+      c(engine.queue(), {5.0f, 5.0f});
   const float* absent = nullptr;
   const auto two = [&](const float* first, const float* second) {
-    return tensor_list(on, {{{first, 1}}, {{second, 1}}});
+    return tensor_list(engine, {{{first, 1}}, {{second, 1}}});
   };
   const delayed_scaling scaling(two(absent, absent), delayed_scaling::int8_limit, {});
 
   fake_quantize(two(absent, a.data() + 1), two(b.data(), b.data() + 1), scaling);
   fake_quantize(two(a.data(), absent), two(absent, b.data()), scaling);
   fake_quantize_gradient(two(a.data(), a.data() + 1), two(absent, c.data()), two(b.data(), absent), scaling);
-  on.wait();
+  engine.wait();
 
   CHECK(b.read() == std::vector<float>{9.0f, 1.0f});
   CHECK_THROWS_AS(fake_quantize_gradient(two(a.data(), a.data() + 1), two(c.data(), c.data() + 1),
                                          two(a.data() + 1, a.data()), scaling),
                   invalid_argument);
-  CHECK_THROWS_AS(
-      fake_quantize(tensor_list(on, array_view(a.data(), 1)), tensor_list(on, array_view(b.data(), 1)), scaling),
-      invalid_argument);
+  CHECK_THROWS_AS(fake_quantize(tensor_list(engine, array_view(a.data(), 1)),
+                                tensor_list(engine, array_view(b.data(), 1)), scaling),
+                  invalid_argument);
 }
 
 TEST_CASE("channels of a weight have scales of their own") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_buffer<float> weight(on.queue(), {1.0f, -127.0f, 0.3f, 0.001f, 0.002f, -0.127f}),
-      out(on.queue(), std::vector<float>(6));
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_buffer<float> weight(engine.queue(), {1.0f, -127.0f, 0.3f, 0.001f, 0.002f, -0.127f}),
+      out(engine.queue(), std::vector<float>(6));
   const auto channels_in = [&](float* data) {
-    return tensor_list(on, {{{data, 3}, "weight[0]"}, {{data + 3, 3}, "weight[1]"}});
+    return tensor_list(engine, {{{data, 3}, "weight[0]"}, {{data + 3, 3}, "weight[1]"}});
   };
   const tensor_list channels = channels_in(weight.data()), quantized = channels_in(out.data());
-  const inspector look(channels, detail::tensors);
+  const inspector inspector(channels, inspection_level::tensors);
   const delayed_scaling scaling(channels, delayed_scaling::int8_limit, {.latest_only = true});
 
-  look();
-  scaling.update(look);
+  inspector.run();
+  scaling.update(inspector);
   fake_quantize(channels, quantized, scaling);
-  on.wait();
+  engine.wait();
 
   CHECK(scaling.scales() == std::vector<float>{1.0f, 127.0f / 0.127f});
   CHECK(out.read()[2] == 0.0f);  // with a common scale this would be the fate of the whole second channel
@@ -269,17 +272,18 @@ TEST_CASE("channels of a weight have scales of their own") {
 }
 
 TEST_CASE("settings that make no sense are refused") {
-  const engine& on = all_engines().front();
-  const device_buffer<float> memory(on.queue(), {1.0f, 2.0f});
-  const tensor_list one(on, array_view(memory.data(), 1)), two(on, {{{memory.data(), 1}}, {{memory.data() + 1, 1}}});
-  const delayed_scaling scaling(one, 127.0f, {});
+  const engine& engine = all_engines().front();
+  const device_buffer<float> memory(engine.queue(), {1.0f, 2.0f});
+  const tensor_list first(engine, array_view(memory.data(), 1)),
+      two(engine, {{{memory.data(), 1}}, {{memory.data() + 1, 1}}});
+  const delayed_scaling scaling(first, 127.0f, {});
 
-  CHECK_THROWS_AS(delayed_scaling(one), invalid_argument);  // FP32 needs no scale
+  CHECK_THROWS_AS(delayed_scaling(first), invalid_argument);  // FP32 needs no scale
   const delayed_scaling::settings nothing{.history = 0}, too_far{.margin = 1000};
-  CHECK_THROWS_AS(delayed_scaling(one, 1.0f, nothing), invalid_argument);
-  CHECK_THROWS_AS(delayed_scaling(one, 1.0f, too_far), invalid_argument);
-  CHECK_THROWS_AS(delayed_scaling(one, 0.0f, delayed_scaling::settings{}), invalid_argument);
-  CHECK_THROWS_AS(delayed_scaling(one, not_a_number, delayed_scaling::settings{}), invalid_argument);
-  CHECK_THROWS_AS(scaling.update(inspector(one)), invalid_argument);
-  CHECK_THROWS_AS(scaling.update(inspector(two, detail::tensors)), invalid_argument);
+  CHECK_THROWS_AS(delayed_scaling(first, 1.0f, nothing), invalid_argument);
+  CHECK_THROWS_AS(delayed_scaling(first, 1.0f, too_far), invalid_argument);
+  CHECK_THROWS_AS(delayed_scaling(first, 0.0f, delayed_scaling::settings{}), invalid_argument);
+  CHECK_THROWS_AS(delayed_scaling(first, not_a_number, delayed_scaling::settings{}), invalid_argument);
+  CHECK_THROWS_AS(scaling.update(inspector(first)), invalid_argument);
+  CHECK_THROWS_AS(scaling.update(inspector(two, inspection_level::tensors)), invalid_argument);
 }

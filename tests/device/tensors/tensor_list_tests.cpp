@@ -27,15 +27,15 @@ using Catch::Matchers::MessageMatches;
 
 namespace {
 
-inspection inspect_list(const engine& on, std::vector<tensor> tensors) {
-  const inspector look(tensor_list(on, std::move(tensors)));
-  look();
-  return look.result();
+inspection inspect_list(const engine& engine, std::vector<tensor> tensors) {
+  const inspector inspector(tensor_list(engine, std::move(tensors)));
+  inspector.run();
+  return inspector.result();
 }
 
 /// Tensors of all types and of sizes round every boundary, cut from one piece of memory that is full of canaries.
 struct mixed_tensors {
-  explicit mixed_tensors(const engine& on, bool aligned) : memory(on.queue(), make(aligned)) {
+  explicit mixed_tensors(const engine& engine, bool aligned) : memory(engine.queue(), make(aligned)) {
     for (std::size_t i = 0; i < places.size(); ++i)
       tensors.push_back({{memory.data() + places[i].offset, places[i].count, places[i].type}, "t" + std::to_string(i)});
   }
@@ -52,8 +52,8 @@ struct mixed_tensors {
     for (const std::uint64_t count :
          {0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 129, 4095, 4097, 65535, 65536, 65537, 70000})
       for (const element_type type : element_types) {
-        const std::size_t step = aligned ? 64 : size_of(type);
-        bytes.resize((bytes.size() + step - 1) / step * step + (aligned ? 0 : size_of(type)), 0xff);
+        const std::size_t step = aligned ? 64 : bytes_per_element(type);
+        bytes.resize((bytes.size() + step - 1) / step * step + (aligned ? 0 : bytes_per_element(type)), 0xff);
         places.push_back({bytes.size(), count, type});
         for (std::uint64_t i = 0; i < count; ++i) append(bytes, type, random());
         if (!aligned) bytes.resize(bytes.size() + 3, 0xff);
@@ -72,14 +72,15 @@ struct mixed_tensors {
     const std::uint64_t sign = draw >> 31 << (format.fraction_bits + format.exponent_bits);
     const std::uint64_t bits = sign | fraction | (draw % 8 == 0 ? 0 : exponent << format.fraction_bits);
     const auto* raw = reinterpret_cast<const std::uint8_t*>(&bits);
-    bytes.insert(bytes.end(), raw, raw + size_of(type));
+    bytes.insert(bytes.end(), raw, raw + bytes_per_element(type));
   }
 
   reference::statistics expected(std::size_t index) const {
-    const place& one = places[index];
-    return reference::inspect(one.count, format_of(one.type), [&](std::uint64_t i) {
+    const place& place = places[index];
+    return reference::inspect(place.count, format_of(place.type), [&](std::uint64_t i) {
       std::uint64_t bits = 0;
-      std::memcpy(&bits, content.data() + one.offset + i * size_of(one.type), size_of(one.type));
+      std::memcpy(&bits, content.data() + place.offset + i * bytes_per_element(place.type),
+                  bytes_per_element(place.type));
       return bits;
     });
   }
@@ -93,41 +94,42 @@ struct mixed_tensors {
 }  // namespace
 
 TEST_CASE("a list of all types and sizes is inspected as one, aligned or not") {
-  const engine& on = any_engine();
+  const engine& engine = any_engine();
   const bool aligned = GENERATE(true, false);
-  CAPTURE(on.profile_name(), aligned);
-  const mixed_tensors given(on, aligned);
+  CAPTURE(engine.profile_name(), aligned);
+  const mixed_tensors given(engine, aligned);
   reference::statistics truth;
   std::uint64_t elements = 0;
   for (std::size_t i = 0; i < given.tensors.size(); ++i) {
-    const auto one = given.expected(i);
+    const auto entry = given.expected(i);
     elements += given.places[i].count;
-    truth.zeros += one.zeros;
-    truth.subnormals += one.subnormals;
-    truth.amax = std::max(truth.amax, one.amax);
-    truth.sum_of_squares += one.sum_of_squares;
+    truth.zero_count += entry.zero_count;
+    truth.subnormal_count += entry.subnormal_count;
+    truth.amax = std::max(truth.amax, entry.amax);
+    truth.sum_of_squares += entry.sum_of_squares;
   }
 
-  const inspection seen = inspect_list(on, given.tensors);
+  const inspection result = inspect_list(engine, given.tensors);
 
-  CHECK(seen.elements == elements);
-  CHECK(seen.zeros == truth.zeros);
-  CHECK(seen.subnormals == truth.subnormals);
-  CHECK(std::bit_cast<double>(seen.worst_bits) == truth.amax);
-  CHECK(seen.all_finite());
+  CHECK(result.elements == elements);
+  CHECK(result.zero_count == truth.zero_count);
+  CHECK(result.subnormal_count == truth.subnormal_count);
+  CHECK(std::bit_cast<double>(result.amax_bits) == truth.amax);
+  CHECK(result.all_finite());
   // As for one array (inspect_tests.cpp), but a chunk holds up to 1024 pieces, each of which ends a block.
-  CHECK(std::abs(static_cast<double>(seen.sum_of_squares) - truth.sum_of_squares) <=
+  CHECK(std::abs(static_cast<double>(result.sum_of_squares) - truth.sum_of_squares) <=
         (64 + 1024 + 31 + 6 + 10 + 4 + 2) * 0x1p-24 * truth.sum_of_squares);
 }
 
 TEST_CASE("the first bad tensor and its element are named, the lowest of several") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const mixed_tensors given(on, true);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const mixed_tensors given(engine, true);
   const auto poison = [&](std::size_t index, std::uint64_t element, std::uint32_t bits) {
     const auto& place = given.places[index];
-    on.queue()
-        .memcpy(given.memory.data() + place.offset + element * size_of(place.type), &bits, size_of(place.type))
+    engine.queue()
+        .memcpy(given.memory.data() + place.offset + element * bytes_per_element(place.type), &bits,
+                bytes_per_element(place.type))
         .wait();
   };
 
@@ -139,86 +141,88 @@ TEST_CASE("the first bad tensor and its element are named, the lowest of several
   const std::size_t last = last_of(element_type::float32), middle = last_of(element_type::float16),
                     earlier = middle - std::size(element_types);
   poison(last, given.places[last].count - 1, 0xff800000);  // -Inf in FP32
-  inspection seen = inspect_list(on, given.tensors);
-  CHECK(seen.first_bad_tensor == last);
-  CHECK(seen.first_bad == given.places[last].count - 1);
-  CHECK(seen.flags == found_inf);
+  inspection result = inspect_list(engine, given.tensors);
+  CHECK(result.first_nonfinite_tensor == last);
+  CHECK(result.first_nonfinite == given.places[last].count - 1);
+  CHECK(result.flags == found_inf);
 
   poison(middle, 64000, 0x7c01);  // a signalling NaN
   poison(middle, 64001, 0x7c00);  // Inf
-  seen = inspect_list(on, given.tensors);
-  CHECK(seen.first_bad_tensor == middle);
-  CHECK(seen.first_bad == 64000);
+  result = inspect_list(engine, given.tensors);
+  CHECK(result.first_nonfinite_tensor == middle);
+  CHECK(result.first_nonfinite == 64000);
 
   poison(earlier, 0, 0xfc00);  // the very first element of its tensor
-  seen = inspect_list(on, given.tensors);
-  CHECK(seen.first_bad_tensor == earlier);
-  CHECK(seen.first_bad == 0);
+  result = inspect_list(engine, given.tensors);
+  CHECK(result.first_nonfinite_tensor == earlier);
+  CHECK(result.first_nonfinite == 0);
 }
 
 TEST_CASE("many small tensors give what one large one gives") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
   // Transformer Engine ran out of handles at this number: https://github.com/NVIDIA/TransformerEngine/pull/3418
   const std::size_t count = 20'321;
   std::vector<float> data(count * 7);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 5);
-  const device_buffer<float> memory(on.queue(), data);
+  const device_buffer<float> memory(engine.queue(), data);
   std::vector<tensor> tensors;
   for (std::size_t i = 0; i < count; ++i) tensors.push_back({{memory.data() + 7 * i, 7}});
 
-  const inspection small = inspect_list(on, tensors), large = inspect(on, {memory.data(), data.size()});
+  const inspection small = inspect_list(engine, tensors), large = inspect(engine, {memory.data(), data.size()});
 
   CHECK(small.elements == large.elements);
-  CHECK(small.zeros == large.zeros);
+  CHECK(small.zero_count == large.zero_count);
   CHECK(small.amax == large.amax);
   CHECK(small.sum_of_squares == large.sum_of_squares);  // integers below 2^24: exact in any order
 }
 
 TEST_CASE("an empty list, empty tensors, absent tensors and repeated ones are all right") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_buffer<float> memory(on.queue(), std::vector<float>(1000, 2.0f));
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_buffer<float> memory(engine.queue(), std::vector<float>(1000, 2.0f));
   const float* absent = nullptr;
 
-  CHECK(inspect_list(on, {}).elements == 0);
-  CHECK(inspect_list(on, {{{absent, 0}}, {{memory.data(), 0}}}).elements == 0);
-  const inspection seen = inspect_list(
-      on, {{{absent, 1000}}, {{memory.data(), 10}}, {{memory.data(), 0}}, {{memory.data(), 10}}, {{absent, 70'000}}});
-  CHECK(seen.elements == 20);
-  CHECK(seen.sum_of_squares == 80.0f);
+  CHECK(inspect_list(engine, {}).elements == 0);
+  CHECK(inspect_list(engine, {{{absent, 0}}, {{memory.data(), 0}}}).elements == 0);
+  const inspection result = inspect_list(
+      engine,
+      {{{absent, 1000}}, {{memory.data(), 10}}, {{memory.data(), 0}}, {{memory.data(), 10}}, {{absent, 70'000}}});
+  CHECK(result.elements == 20);
+  CHECK(result.sum_of_squares == 80.0f);
 }
 
 TEST_CASE("addresses change between steps without waiting, and a tensor may come and go") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_buffer<float> ones(on.queue(), std::vector<float>(100, 1.0f));
-  const device_buffer<float> twos(on.queue(), std::vector<float>(100, 2.0f));
-  tensor_list list(on, {{{ones.data(), 100}, "first"}, {{ones.data(), 100}, "second"}});
-  const inspector look(list);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_buffer<float> ones(engine.queue(), std::vector<float>(100, 1.0f));
+  const device_buffer<float> twos(engine.queue(), std::vector<float>(100, 2.0f));
+  tensor_list list(engine, {{{ones.data(), 100}, "first"}, {{ones.data(), 100}, "second"}});
+  const inspector inspector(list);
 
   for (int i = 0; i < 10; ++i) {
     list.set_address(0, i % 2 == 0 ? twos.data() : nullptr);
-    look();
-    CHECK(look.result().sum_of_squares == (i % 2 == 0 ? 500.0f : 100.0f));
+    inspector.run();
+    CHECK(inspector.result().sum_of_squares == (i % 2 == 0 ? 500.0f : 100.0f));
   }
   for (int i = 0; i < 10; ++i) {  // without a look in between: later uploads must not overtake earlier kernels
     list.set_address(0, i % 2 == 0 ? twos.data() : ones.data());
-    look();
+    inspector.run();
   }
-  CHECK(look.result().sum_of_squares == 200.0f);
+  CHECK(inspector.result().sum_of_squares == 200.0f);
 }
 
 TEST_CASE("all addresses are set in one call, or none of them") {
-  const engine& on = any_engine();
-  CAPTURE(on.profile_name());
-  const device_buffer<float> ones(on.queue(), std::vector<float>(100, 1.0f));
-  const device_buffer<float> twos(on.queue(), std::vector<float>(100, 2.0f));
-  tensor_list list(on, {{{ones.data(), 10}, "first"}, {{ones.data() + 10, 20}, "second"}, {{ones.data(), 0}, "third"}});
-  const inspector look(list);
+  const engine& engine = any_engine();
+  CAPTURE(engine.profile_name());
+  const device_buffer<float> ones(engine.queue(), std::vector<float>(100, 1.0f));
+  const device_buffer<float> twos(engine.queue(), std::vector<float>(100, 2.0f));
+  tensor_list list(engine,
+                   {{{ones.data(), 10}, "first"}, {{ones.data() + 10, 20}, "second"}, {{ones.data(), 0}, "third"}});
+  const inspector inspector(list);
   const auto sum = [&] {
-    look();
-    return look.result().sum_of_squares;
+    inspector.run();
+    return inspector.result().sum_of_squares;
   };
   CHECK(sum() == 30.0f);
   list.set_addresses(std::vector<const void*>{twos.data() + 50, twos.data(), nullptr});
@@ -236,20 +240,20 @@ TEST_CASE("all addresses are set in one call, or none of them") {
   CHECK(list[1].data() == twos.data());
   CHECK(sum() == 80.0f);
 
-  const device_buffer<float> halves(on.queue(), std::vector<float>(100, 0.5f));
+  const device_buffer<float> halves(engine.queue(), std::vector<float>(100, 0.5f));
   for (int i = 0; i < 10; ++i) {  // faster than the device: later uploads must not overtake earlier kernels
     const float* data = i % 2 == 0 ? ones.data() : halves.data();
     list.set_addresses(std::vector<const void*>{data, data + 10, nullptr});
-    look();
+    inspector.run();
   }
-  CHECK(look.result().sum_of_squares == 7.5f);
+  CHECK(inspector.result().sum_of_squares == 7.5f);
 }
 
 TEST_CASE("overlaps are found whatever the order of the addresses, again when they change") {
-  const engine& on = all_engines().front();
+  const engine& engine = all_engines().front();
   constexpr std::size_t count = 1000, size = 8;
-  const device_buffer<float> from(on.queue(), std::vector<float>(count * size)),
-      to(on.queue(), std::vector<float>(count * size));
+  const device_buffer<float> from(engine.queue(), std::vector<float>(count * size)),
+      to(engine.queue(), std::vector<float>(count * size));
   std::mt19937 random(3);
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -259,8 +263,8 @@ TEST_CASE("overlaps are found whatever the order of the addresses, again when th
     inputs.push_back({{from.data() + i * size, size}});
     outputs.push_back({{to.data() + order[i] * size, size}});
   }
-  const tensor_list in(on, inputs);
-  tensor_list out(on, outputs);
+  const tensor_list in(engine, inputs);
+  tensor_list out(engine, outputs);
   CHECK_NOTHROW(cast(in, out));
   for (const std::size_t i : {std::size_t{0}, count / 2, count - 1}) {
     CAPTURE(i);
@@ -274,15 +278,15 @@ TEST_CASE("overlaps are found whatever the order of the addresses, again when th
     out.set_address(i, place);
     CHECK_NOTHROW(cast(in, out));
   }
-  on.wait();
+  engine.wait();
 }
 
 TEST_CASE("addresses are asked for where the device cannot read all memory, and once only") {
-  const engine& on = all_engines().front();
-  const device_buffer<float> memory(on.queue(), {1.0f});
+  const engine& engine = all_engines().front();
+  const device_buffer<float> memory(engine.queue(), {1.0f});
   const std::vector<float> of_host(1);
   const auto address = [](const float* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
-  address_checks checks(on.queue(), 1, false);
+  address_checks checks(engine.queue(), 1, false);
   CHECK(checks.is_known(0));
   CHECK_FALSE(checks.is_known(address(memory.data())));
   checks.ask(0, "weight", address(memory.data()));
@@ -290,7 +294,7 @@ TEST_CASE("addresses are asked for where the device cannot read all memory, and 
   CHECK_FALSE(checks.is_known(address(memory.data()) + 4));
   CHECK_THROWS_MATCHES(checks.ask(0, "weight", address(of_host.data())), invalid_argument,
                        MessageMatches(ContainsSubstring("\"weight\"") && ContainsSubstring("not USM memory")));
-  const sycl::queue other(sycl::context(on.queue().get_device()), on.queue().get_device());
+  const sycl::queue other(sycl::context(engine.queue().get_device()), engine.queue().get_device());
   const device_buffer<float> foreign(other, {1.0f});
   CHECK_THROWS_AS(checks.ask(0, "weight", address(foreign.data())), invalid_argument);
 }
@@ -310,12 +314,12 @@ TEST_CASE("memory of a part of a device is as good as that of the whole, in a co
     buffers.push_back(std::make_unique<device_buffer<float>>(
         sycl::queue(context, part, sycl::property::queue::in_order{}), std::vector<float>(100, 2.0f)));
   for (const sycl::device& part : parts) {
-    const engine on(sycl::queue(context, part, sycl::property::queue::in_order{}));
+    const syclamp::engine engine(sycl::queue(context, part, sycl::property::queue::in_order{}));
     for (const auto& buffer : buffers) {
-      CHECK_NOTHROW(tensor_list(on, array_view(buffer->data(), 100)));
-      CHECK(inspect(on, array_view(buffer->data(), 100)).sum_of_squares == 400.0f);
+      CHECK_NOTHROW(tensor_list(engine, array_view(buffer->data(), 100)));
+      CHECK(inspect(engine, array_view(buffer->data(), 100)).sum_of_squares == 400.0f);
     }
-    address_checks strict(on.queue(), 1, false);
+    address_checks strict(engine.queue(), 1, false);
     for (const auto& buffer : buffers)
       CHECK_NOTHROW(strict.ask(0, "", reinterpret_cast<std::uintptr_t>(buffer->data())));
     const std::vector<float> of_host(1);
@@ -324,41 +328,41 @@ TEST_CASE("memory of a part of a device is as good as that of the whole, in a co
 }
 
 TEST_CASE("what a list cannot hold is refused by the name of the tensor") {
-  const engine& on = all_engines().front();
-  const device_buffer<float> memory(on.queue(), std::vector<float>(10, 1.0f));
+  const engine& engine = all_engines().front();
+  const device_buffer<float> memory(engine.queue(), std::vector<float>(10, 1.0f));
   const auto* crooked = reinterpret_cast<const std::byte*>(memory.data()) + 1;
-  tensor_list list(on, {{{memory.data(), 10}, "weight"}});
+  tensor_list list(engine, {{{memory.data(), 10}, "weight"}});
 
-  CHECK_THROWS_MATCHES(tensor_list(on, {{{memory.data(), 1}}, {{crooked, 1, element_type::float16}, "bias"}}),
+  CHECK_THROWS_MATCHES(tensor_list(engine, {{{memory.data(), 1}}, {{crooked, 1, element_type::float16}, "bias"}}),
                        invalid_argument, MessageMatches(ContainsSubstring("tensor 1 (\"bias\")")));
   CHECK_THROWS_MATCHES(list.set_address(0, crooked), invalid_argument, MessageMatches(ContainsSubstring("weight")));
   CHECK_THROWS_MATCHES(list.set_address(1, memory.data()), invalid_argument,
                        MessageMatches(ContainsSubstring("tensor 1")));
-  CHECK_THROWS_AS(tensor_list(on, {{{memory.data(), 1}, "w", 1u << 22}}), invalid_argument);
+  CHECK_THROWS_AS(tensor_list(engine, {{{memory.data(), 1}, "w", 1u << 22}}), invalid_argument);
   const float* absent = nullptr;
-  CHECK_THROWS_MATCHES(
-      tensor_list(on, {{{absent, std::uint64_t{1} << 63}, "half"}, {{absent, std::uint64_t{1} << 63}, "other half"}}),
-      invalid_argument, MessageMatches(ContainsSubstring("tensor 0 (\"half\")")));
+  CHECK_THROWS_MATCHES(tensor_list(engine, {{{absent, std::uint64_t{1} << 63}, "half"},
+                                            {{absent, std::uint64_t{1} << 63}, "other half"}}),
+                       invalid_argument, MessageMatches(ContainsSubstring("tensor 0 (\"half\")")));
 }
 
 TEST_CASE("fifty thousand small tensors and their inspection stay within their memory") {
-  const engine& on = all_engines().front();
-  const device_buffer<float> memory(on.queue(), std::vector<float>(100, 1.0f));
+  const engine& engine = all_engines().front();
+  const device_buffer<float> memory(engine.queue(), std::vector<float>(100, 1.0f));
 
   const std::uint64_t before = device_bytes_counter();
-  const tensor_list list(on, std::vector<tensor>(50'000, {{memory.data(), 100}}));
-  const inspector look(list);
+  const tensor_list list(engine, std::vector<tensor>(50'000, {{memory.data(), 100}}));
+  const inspector inspector(list);
 
   CHECK(device_bytes_counter() - before <= (std::uint64_t{1} << 20) + list.elements() * 4 / 1000);
 }
 
 TEST_CASE("one large tensor costs next to nothing") {
-  const engine& on = all_engines().front();
+  const engine& engine = all_engines().front();
   const std::uint16_t* absent = nullptr;
 
   const std::uint64_t before = device_bytes_counter();
-  const tensor_list list(on, array_view(absent, std::uint64_t{1} << 40, element_type::float16));
-  const inspector look(list);
+  const tensor_list list(engine, array_view(absent, std::uint64_t{1} << 40, element_type::float16));
+  const inspector inspector(list);
 
   CHECK(device_bytes_counter() - before <= (std::uint64_t{1} << 20) + 2 * list.elements() / 1000);
 }

@@ -13,7 +13,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
 #include "syclamp/presets.hpp"
-#include "tests/reference/peers.hpp"
+#include "tests/reference/frameworks.hpp"
 
 using namespace reference;
 
@@ -27,22 +27,22 @@ gradient found_by(char letter) {
 }
 
 /// The scale after each step.
-scales after(peer& model, const std::string& trace) {
+scales after(framework& model, const std::string& trace) {
   scales result;
   for (const char letter : trace) result.push_back(model.step(found_by(letter)).scale_after);
   return result;
 }
-scales after(const std::string& name, const peer_settings& settings, const std::string& trace) {
-  return after(*make_peer(name, settings), trace);
+scales after(const std::string& name, const framework_settings& settings, const std::string& trace) {
+  return after(*make_framework(name, settings), trace);
 }
 
 std::string clean(std::size_t steps) { return std::string(steps, '.'); }
 
 /// Which clean steps change the scale, the first one being 1.
-std::vector<std::size_t> changes(peer& model, std::size_t steps) {
+std::vector<std::size_t> changes(framework& model, std::size_t steps) {
   std::vector<std::size_t> result;
   for (std::size_t i = 1; i <= steps; ++i) {
-    const peer_step step = model.step(gradient::clean);
+    const framework_step step = model.step(gradient::clean);
     if (step.scale_before != step.scale_after) result.push_back(i);
   }
   return result;
@@ -52,24 +52,27 @@ using numbers = std::vector<std::size_t>;
 /// The models whose preset has some property, so that what follows goes for new ones, too.
 names models_with(const std::function<bool(const syclamp::scaling_policy&)>& has_property) {
   names found;
-  for (const std::string& name : peer_names())
-    if (has_property(syclamp::preset(name))) found.push_back(name);
+  for (const std::string& name : framework_names())
+    if (has_property(syclamp::scaling_preset(name))) found.push_back(name);
   return found;
 }
 
-bool is_periodic(const syclamp::scaling_policy& policy) { return policy.grow == syclamp::growth_kind::interval; }
+bool is_periodic(const syclamp::scaling_policy& policy) { return policy.growth_mode == syclamp::growth_kind::interval; }
 
 bool has_floor(const syclamp::scaling_policy& policy, double floor) {
-  return policy.grow != syclamp::growth_kind::log_max && policy.min == floor;
+  return policy.growth_mode != syclamp::growth_kind::log_max && policy.min == floor;
 }
 
 bool clamps(const syclamp::scaling_policy& policy) {
-  return policy.limits == syclamp::limit_kind::clamp || policy.limits == syclamp::limit_kind::clamp_moves;
+  return policy.replay.bounds == syclamp::bounds_kind::clamp ||
+         policy.replay.bounds == syclamp::bounds_kind::clamp_moves;
 }
 
 const names periodic = models_with(is_periodic);
-const names with_one_multiplier = models_with([](const auto& it) { return is_periodic(it) && it.backoff_by_growth; });
-const names with_two_factors = models_with([](const auto& it) { return is_periodic(it) && !it.backoff_by_growth; });
+const names with_one_multiplier =
+    models_with([](const auto& it) { return is_periodic(it) && it.replay.backoff_by_growth; });
+const names with_two_factors =
+    models_with([](const auto& it) { return is_periodic(it) && !it.replay.backoff_by_growth; });
 const names without_floor = models_with([](const auto& it) { return has_floor(it, 0x1p-126); });
 const names with_floor_1 = models_with([](const auto& it) { return has_floor(it, 1); });
 
@@ -81,16 +84,16 @@ TEST_CASE("models skip what is not finite, and there is none of what is not know
   CHECK(with_two_factors.size() >= 8);
   CHECK(without_floor.size() >= 5);
   CHECK(with_floor_1.size() >= 13);
-  for (const std::string& name : peer_names()) {
+  for (const std::string& name : framework_names()) {
     INFO(name);
-    const peer_step step = make_peer(name)->step(gradient::clean);
+    const framework_step step = make_framework(name)->step(gradient::clean);
     CHECK(step.applied);
-    CHECK_FALSE(make_peer(name)->step(gradient::nan).applied);
+    CHECK_FALSE(make_framework(name)->step(gradient::nan).applied);
   }
-  CHECK_THROWS_AS(make_peer("tensorrt"), std::invalid_argument);
+  CHECK_THROWS_AS(make_framework("tensorrt"), std::invalid_argument);
 }
 
-TEST_CASE("peers begin and grow as they do by default") {
+TEST_CASE("frameworks begin and grow as they do by default") {
   struct row {
     std::string name;
     double init;
@@ -117,9 +120,9 @@ TEST_CASE("peers begin and grow as they do by default") {
                                                                  {"openseq2seq-backoff", 0x1p14, 0},  // at its ceiling
                                                                  {"openseq2seq-logmax", 1, 0}}) {
     INFO(name);
-    const auto model = make_peer(name);
+    const auto model = make_framework(name);
     scales all = after(*model, clean(2001));
-    all.insert(all.begin(), make_peer(name)->step(gradient::clean).scale_before);
+    all.insert(all.begin(), make_framework(name)->step(gradient::clean).scale_before);
     CHECK(all[0] == static_cast<float>(init));
     std::size_t first = 0;
     for (std::size_t i = all.size() - 1; i > 0; --i)
@@ -129,27 +132,27 @@ TEST_CASE("peers begin and grow as they do by default") {
   }
 }
 
-TEST_CASE("peers grow with the N-th clean step, DeepSpeed with one more, MXNet a step late") {
+TEST_CASE("frameworks grow with the N-th clean step, DeepSpeed with one more, MXNet a step late") {
   for (const std::string& name : periodic) {
     INFO(name);
-    const syclamp::scaling_policy policy = syclamp::preset(name);
-    const bool late = policy.test == syclamp::interval_test::one_later || policy.one_step_late;
-    CHECK(changes(*make_peer(name, {.init = 64, .interval = 3}), 9) == (late ? numbers{4, 7} : numbers{3, 6, 9}));
+    const syclamp::scaling_policy policy = syclamp::scaling_preset(name);
+    const bool late = policy.replay.growth_test == syclamp::interval_test::one_later || policy.replay.one_step_late;
+    CHECK(changes(*make_framework(name, {.init = 64, .interval = 3}), 9) == (late ? numbers{4, 7} : numbers{3, 6, 9}));
 
-    const auto after_overflow = make_peer(name, {.init = 64, .interval = 3, .hysteresis = 1});
+    const auto after_overflow = make_framework(name, {.init = 64, .interval = 3, .hysteresis = 1});
     after(*after_overflow, "..i");
     // Of MXNet, the clean step after the overflow is the one with which the scale falls.
-    CHECK(changes(*after_overflow, 7) == (policy.one_step_late ? numbers{1, 4, 7}
-                                          : late               ? numbers{4, 7}
-                                                               : numbers{3, 6}));
+    CHECK(changes(*after_overflow, 7) == (policy.replay.one_step_late ? numbers{1, 4, 7}
+                                          : late                      ? numbers{4, 7}
+                                                                      : numbers{3, 6}));
 
-    CHECK(changes(*make_peer(name, {.init = 64, .interval = 1}), 3) == (late ? numbers{2, 3} : numbers{1, 2, 3}));
+    CHECK(changes(*make_framework(name, {.init = 64, .interval = 1}), 3) == (late ? numbers{2, 3} : numbers{1, 2, 3}));
   }
 }
 
 TEST_CASE("an interval below the count is missed, reached, wrapped or a divisor") {
   const auto lowered = [](const std::string& name) {
-    auto model = make_peer(name, {.init = 64, .interval = 10});
+    auto model = make_framework(name, {.init = 64, .interval = 10});
     CHECK(after(*model, clean(5)).back() == 64);
     model->set_interval(3);
     return model;
@@ -180,9 +183,9 @@ TEST_CASE("an interval below the count is missed, reached, wrapped or a divisor"
 }
 
 TEST_CASE("hysteresis: five kinds of it") {
-  const peer_settings two{.init = 64, .backoff = 0.5, .interval = 100, .hysteresis = 2};
+  const framework_settings two{.init = 64, .backoff = 0.5, .interval = 100, .hysteresis = 2};
   const auto with_interval = [&](std::uint32_t interval) {
-    peer_settings s = two;
+    framework_settings s = two;
     s.interval = interval;
     return s;
   };
@@ -211,7 +214,7 @@ TEST_CASE("hysteresis: five kinds of it") {
   }
   SECTION("the others have none") {
     for (const std::string& name : with_one_multiplier) {
-      if (syclamp::preset(name).hysteresis != 1) continue;
+      if (syclamp::scaling_preset(name).hysteresis != 1) continue;
       INFO(name);
       CHECK(after(name, two, "i.i") == scales{32, 32, 16});
     }
@@ -261,11 +264,11 @@ TEST_CASE("floors") {
 
 TEST_CASE("the end of FP32's range") {
   for (const std::string& name : periodic) {
-    if (clamps(syclamp::preset(name))) continue;
+    if (clamps(syclamp::scaling_preset(name))) continue;
     INFO(name);
-    const peer_settings s{.init = 0x1p127, .interval = 1, .hysteresis = 1};
+    const framework_settings s{.init = 0x1p127, .interval = 1, .hysteresis = 1};
     CHECK(after(name, s, "...") == scales{0x1p127f, 0x1p127f, 0x1p127f});
-    peer_settings factor = s;
+    framework_settings factor = s;
     factor.growth = 1.5;
     CHECK(after(name, factor, "...").back() == 0x1.8p127f);
     // The bound of the user's comes after: what is not finite is not done at all.
@@ -294,9 +297,9 @@ TEST_CASE("the end of FP32's range") {
 }
 
 TEST_CASE("ceilings at the start") {
-  CHECK(make_peer("apex", {.init = 0x1p30})->step(gradient::clean).scale_before == 0x1p24f);
-  CHECK(make_peer("apex", {.max = 128})->step(gradient::clean).scale_before == 128);
-  CHECK(make_peer("openseq2seq-backoff", {.max = 0x1p20})->step(gradient::clean).scale_before == 0x1p20f);
+  CHECK(make_framework("apex", {.init = 0x1p30})->step(gradient::clean).scale_before == 0x1p24f);
+  CHECK(make_framework("apex", {.max = 128})->step(gradient::clean).scale_before == 128);
+  CHECK(make_framework("openseq2seq-backoff", {.max = 0x1p20})->step(gradient::clean).scale_before == 0x1p20f);
   // MXNet's and ONNX Runtime's bite when the scale would grow; OpenSeq2Seq's and Chainer's whichever way it moves.
   CHECK(after("onnxruntime", {.init = 0x1p30, .interval = 2}, "i..") == scales{0x1p29f, 0x1p29f, 0x1p24f});
   CHECK(after("openseq2seq-backoff", {.init = 0x1p20}, ".i") == scales{0x1p20f, 0x1p14f});
@@ -305,12 +308,12 @@ TEST_CASE("ceilings at the start") {
 }
 
 TEST_CASE("MXNet's new scale waits for a step") {
-  const auto model = make_peer("mxnet", {.init = 16, .interval = 2});
+  const auto model = make_framework("mxnet", {.init = 16, .interval = 2});
   const std::string trace = "i.....";
   const scales before{16, 16, 8, 8, 16, 16}, behind{16, 8, 8, 16, 16, 32};
   for (std::size_t i = 0; i < trace.size(); ++i) {
     INFO(i);
-    const peer_step step = model->step(found_by(trace[i]));
+    const framework_step step = model->step(found_by(trace[i]));
     CHECK(step.scale_before == before[i]);
     CHECK(step.scale_after == behind[i]);
   }
@@ -327,7 +330,7 @@ TEST_CASE("Chainer doubles with every step until the first overflow, then creeps
   CHECK(creeping[5] == 8);
   // Its state is a double: a thousand thousandth roots make a doubling, which they would not in FP32.
   CHECK(after("chainer", {}, "...i" + clean(1000)).back() == 8);
-  const auto faster = make_peer("chainer");
+  const auto faster = make_framework("chainer");
   after(*faster, "...i");
   faster->set_interval(1);
   CHECK(after(*faster, ".") == scales{8});
@@ -354,14 +357,15 @@ TEST_CASE("one multiplier divides, two factors multiply") {
   }
   for (const std::string& name : with_two_factors) {
     INFO(name);
-    CHECK(after(name, {.init = 640, .growth = 4, .hysteresis = 1}, "i.").back() == 640 * syclamp::preset(name).backoff);
+    CHECK(after(name, {.init = 640, .growth = 4, .hysteresis = 1}, "i.").back() ==
+          640 * syclamp::scaling_preset(name).backoff_factor);
     CHECK(after(name, {.init = 64, .backoff = 0.25, .hysteresis = 1}, "i.").back() == 16);
   }
 }
 
-TEST_CASE("peers round as they do") {
+TEST_CASE("frameworks round as they do") {
   // 3 · 0.3: 0.9 in double, 0.90000004 in FP32.
-  const peer_settings s{.init = 3, .growth = 1.7, .backoff = 0.3, .min = 0.01, .hysteresis = 1};
+  const framework_settings s{.init = 3, .growth = 1.7, .backoff = 0.3, .min = 0.01, .hysteresis = 1};
   for (const char* name : {"pytorch", "apex-hysteresis"}) {
     INFO(name);  // rounded to FP32 after each step
     CHECK(after(name, s, "ii") == scales{0x1.ccccccp-1f, 0x1.147ae0p-2f});
@@ -396,35 +400,35 @@ TEST_CASE("peers round as they do") {
 }
 
 TEST_CASE("OpenSeq2Seq's LogMax leaves room for 3.09 deviations") {
-  const auto model = make_peer("openseq2seq-logmax");
+  const auto model = make_framework("openseq2seq-logmax");
   CHECK(model->step(gradient::clean, 0x1p6).scale_after == 0x1p10f);
   CHECK(model->step(gradient::clean, 0x1p6).scale_after == 0x1p10f);
-  CHECK(model->step(gradient::clean, 0).scale_after == 0x1p10f);                                  // no amax: no change
-  CHECK(make_peer("openseq2seq-logmax")->step(gradient::clean, 0x1p-4).scale_after == 0x1p14f);   // 2^20, clipped
-  CHECK(make_peer("openseq2seq-logmax")->step(gradient::clean, 0x1p20).scale_after == 1);         // 2^-4
-  CHECK(make_peer("openseq2seq-logmax", {.min = 0x1p-9})->step(gradient::inf).scale_after == 1);  // 2^(16 - 16)
+  CHECK(model->step(gradient::clean, 0).scale_after == 0x1p10f);  // no amax: no change
+  CHECK(make_framework("openseq2seq-logmax")->step(gradient::clean, 0x1p-4).scale_after == 0x1p14f);   // 2^20, clipped
+  CHECK(make_framework("openseq2seq-logmax")->step(gradient::clean, 0x1p20).scale_after == 1);         // 2^-4
+  CHECK(make_framework("openseq2seq-logmax", {.min = 0x1p-9})->step(gradient::inf).scale_after == 1);  // 2^(16 - 16)
 
   // log2: 2 and 4 with weights 0.99 : 1 for the mean, 0.999 : 1 for the deviation, which is sqrt(0.999) / 1.999 · 2.
-  const auto two = make_peer("openseq2seq-logmax");
+  const auto two = make_framework("openseq2seq-logmax");
   two->step(gradient::clean, 4);
   const double cutoff = (0.99 * 2 + 4) / 1.99 + 3.09 * 2 * std::sqrt(0.999) / 1.999;
   CHECK_THAT(two->step(gradient::clean, 16).scale_after,
              Catch::Matchers::WithinRel(static_cast<float>(std::exp2(16 - cutoff)), 1e-6f));
   // An overflow counts as 2^16: 2 and 16.
-  const auto bad = make_peer("openseq2seq-logmax", {.min = 0x1p-40});
+  const auto bad = make_framework("openseq2seq-logmax", {.min = 0x1p-40});
   bad->step(gradient::clean, 4);
   const double bad_cutoff = (0.99 * 2 + 16) / 1.99 + 3.09 * 14 * std::sqrt(0.999) / 1.999;
   CHECK_THAT(bad->step(gradient::nan).scale_after,
              Catch::Matchers::WithinRel(static_cast<float>(std::exp2(16 - bad_cutoff)), 1e-6f));
 }
 
-TEST_CASE("no peer tells NaN from Inf, none leaves FP32's normal range, and each goes on from where it was") {
+TEST_CASE("no framework tells NaN from Inf, none leaves FP32's normal range, and each goes on from where it was") {
   std::mt19937 random(7);  // NOLINT(bugprone-random-generator-seed): the same traces every time
-  for (const std::string& name : peer_names())
+  for (const std::string& name : framework_names())
     for (const double init : {0x1p-126, 1.0, 65536.0, static_cast<double>(FLT_MAX)}) {
       INFO(name << " from " << init);
-      const peer_settings s{.init = init, .growth = 3.7, .backoff = 0.21, .interval = 2};
-      const auto infs = make_peer(name, s), nans = make_peer(name, s);
+      const framework_settings s{.init = init, .growth = 3.7, .backoff = 0.21, .interval = 2};
+      const auto infs = make_framework(name, s), nans = make_framework(name, s);
       float last = infs->step(gradient::clean, 1).scale_after;
       nans->step(gradient::clean, 1);
       bool good = true;
@@ -432,8 +436,8 @@ TEST_CASE("no peer tells NaN from Inf, none leaves FP32's normal range, and each
         // Long rows of either kind, so that both ends are met.
         const bool bad = (i / 300) % 2 != 0 ? random() % 8 != 0 : random() % 8 == 0;
         const double amax = std::ldexp(1.0, static_cast<int>(random() % 40) - 20);
-        const peer_step a = infs->step(bad ? gradient::inf : gradient::clean, amax);
-        const peer_step b = nans->step(bad ? gradient::nan : gradient::clean, amax);
+        const framework_step a = infs->step(bad ? gradient::inf : gradient::clean, amax);
+        const framework_step b = nans->step(bad ? gradient::nan : gradient::clean, amax);
         good = good && a.scale_after == b.scale_after && a.scale_before == last && a.applied == !bad &&
                a.scale_after >= 0x1p-126f && a.scale_after <= FLT_MAX;
         last = a.scale_after;

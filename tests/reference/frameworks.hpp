@@ -18,7 +18,7 @@ namespace reference {
 
 /// What is empty is as the framework has it. A setting that a framework does not know: min and max bound what backing
 /// off and growing give; hysteresis and tolerance are ignored.
-struct peer_settings {
+struct framework_settings {
   std::optional<double> init = {};
   std::optional<double> growth = {};   ///< of a framework with one multiplier: that multiplier
   std::optional<double> backoff = {};  ///< of a framework with one multiplier: multiply by this instead of dividing
@@ -30,24 +30,24 @@ struct peer_settings {
 
 /// The scale that the loss of this step was multiplied by, and the one for the next; FP32, whatever the framework
 /// keeps.
-struct peer_step {
+struct framework_step {
   float scale_before, scale_after;
   bool applied;
 };
 
 enum class gradient { clean, inf, nan };
 
-class peer {
+class framework {
  public:
-  virtual ~peer() = default;
+  virtual ~framework() = default;
   /// openseq2seq-logmax alone looks at the largest magnitude of a clean step's gradients, unscaled.
-  virtual peer_step step(gradient found, double unscaled_amax = 0) = 0;
+  virtual framework_step step(gradient found, double unscaled_amax = 0) = 0;
   virtual void set_interval(std::uint32_t interval) = 0;
 };
 
 /// Throws std::invalid_argument if there is none of that name. Settings are not checked.
-std::unique_ptr<peer> make_peer(const std::string& name, const peer_settings& settings = {});
+std::unique_ptr<framework> make_framework(const std::string& name, const framework_settings& settings = {});
 
-std::vector<std::string> peer_names();
+std::vector<std::string> framework_names();
 
 }  // namespace reference

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/reference/peers.hpp"
+#include "tests/reference/frameworks.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +37,7 @@ struct profile {
   double tolerance = 0;
 };
 
-profile with(profile p, const peer_settings& s) {
+profile with(profile p, const framework_settings& s) {
   p.init = s.init.value_or(p.init);
   p.growth = s.growth.value_or(p.growth);
   if (s.backoff) p.backoff = s.backoff;
@@ -50,12 +50,12 @@ profile with(profile p, const peer_settings& s) {
 }
 
 /// What the models have in common: the scale, and how to multiply and to divide it.
-class model : public peer {
+class model : public framework {
  public:
   explicit model(const profile& numbers)
       : numbers_(numbers), interval_(numbers.interval), hysteresis_(numbers.hysteresis), scale_(stored(numbers.init)) {}
 
-  peer_step step(gradient found, double unscaled_amax) override {
+  framework_step step(gradient found, double unscaled_amax) override {
     const float before = seen();
     amax_ = unscaled_amax;
     if (found == gradient::clean)
@@ -418,23 +418,24 @@ class openseq2seq_logmax : public model {
   running_mean mean_{0.99}, slow_mean_{0.999}, square_{0.999};
 };
 
-using maker = std::function<std::unique_ptr<peer>(const peer_settings&)>;
+using maker = std::function<std::unique_ptr<framework>(const framework_settings&)>;
 
 template <typename Model>
 maker made_from(const profile& numbers) {
-  return [=](const peer_settings& settings) { return std::make_unique<Model>(with(numbers, settings)); };
+  return [=](const framework_settings& settings) { return std::make_unique<Model>(with(numbers, settings)); };
 }
 
 maker deepspeed_that_is(bool consecutive) {
   const profile numbers{.in = arithmetic::python, .min = 1, .interval = 1000, .hysteresis = 2};
-  return
-      [=](const peer_settings& settings) { return std::make_unique<deepspeed>(with(numbers, settings), consecutive); };
+  return [=](const framework_settings& settings) {
+    return std::make_unique<deepspeed>(with(numbers, settings), consecutive);
+  };
 }
 
 /// The initial scale is capped, too.
 maker apex() {
   const profile numbers{.in = arithmetic::python, .backoff = 0.5, .max = 0x1p24, .clamps = true};
-  return [=](const peer_settings& settings) {
+  return [=](const framework_settings& settings) {
     profile p = with(numbers, settings);
     p.init = std::min(p.init, p.max);
     return std::make_unique<counter_that_equals>(p);
@@ -444,7 +445,7 @@ maker apex() {
 /// It begins at the ceiling.
 maker openseq2seq() {
   const profile numbers{.in = arithmetic::tensor, .min = 1, .max = 0x1p14, .clamps = true};
-  return [=](const peer_settings& settings) {
+  return [=](const framework_settings& settings) {
     profile p = with(numbers, settings);
     p.init = settings.init.value_or(p.max);
     return std::make_unique<openseq2seq_backoff>(p);
@@ -454,7 +455,7 @@ maker openseq2seq() {
 /// The multiplier is a float there, before it meets the double that the scale is widened to.
 maker oneflow() {
   const profile numbers{.in = arithmetic::mixed, .min = 1, .clamps = true};
-  return [=](const peer_settings& settings) {
+  return [=](const framework_settings& settings) {
     profile p = with(numbers, settings);
     p.growth = rounded_to_float(p.growth);
     if (p.backoff) p.backoff = rounded_to_float(*p.backoff);
@@ -496,13 +497,14 @@ const std::map<std::string, maker>& makers() {
 
 }  // namespace
 
-std::unique_ptr<peer> make_peer(const std::string& name, const peer_settings& settings) {
+std::unique_ptr<framework> make_framework(const std::string& name, const framework_settings& settings) {
   const auto found = makers().find(name);
-  if (found == makers().end()) throw std::invalid_argument("there is no model of '" + name + "'; see peer_names()");
+  if (found == makers().end())
+    throw std::invalid_argument("there is no model of '" + name + "'; see framework_names()");
   return found->second(settings);
 }
 
-std::vector<std::string> peer_names() {
+std::vector<std::string> framework_names() {
   std::vector<std::string> names;
   for (const auto& [name, make] : makers()) names.push_back(name);
   return names;
