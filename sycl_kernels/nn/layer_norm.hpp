@@ -25,8 +25,8 @@ struct layer_norm_rows {
                                          float* inverses) {
     using floats = pack<float, Tuning.max_lanes>;
     const row_matrix<Tuning.max_lanes> in(x, x_type, x_stride), out(y, y_type, y_stride);
-    const row_matrix<Tuning.max_lanes> scale(scale, scale_type, 0), plus(shift, shift_type, 0);
-    if (!are_usable(in, out, scale, plus)) return;
+    const row_matrix<Tuning.max_lanes> factors(scale, scale_type, 0), plus(shift, shift_type, 0);
+    if (!are_usable(in, out, factors, plus)) return;
     const std::uint64_t row = item.group;
     const auto size = static_cast<float>(columns);
     const auto sum = [&](auto term) __attribute__((always_inline)) {
@@ -45,7 +45,7 @@ struct layer_norm_rows {
         item, columns, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
           const floats normal = (in.load(row, column, count) - mean) * inverse;
           out.store(row, column, count,
-                    __builtin_elementwise_fma(normal, scale.load(0, column, count), plus.load(0, column, count)));
+                    __builtin_elementwise_fma(normal, factors.load(0, column, count), plus.load(0, column, count)));
         });
     if (item.id == 0) {
       means[row] = mean;
@@ -68,13 +68,13 @@ struct layer_norm_gradient {
     using floats = pack<float, Tuning.max_lanes>;
     const row_matrix<Tuning.max_lanes> in(x, x_type, x_stride), from(dy, dy_type, dy_stride),
         to(dx, dx_type, dx_stride);
-    const row_matrix<Tuning.max_lanes> scale(scale, scale_type, 0);
-    if (!are_usable(in, from, to, scale)) return;
+    const row_matrix<Tuning.max_lanes> factors(scale, scale_type, 0);
+    if (!are_usable(in, from, to, factors)) return;
     const std::uint64_t row = item.group;
     const float mean = means[row], inverse = inverses[row];
     const auto size = static_cast<float>(columns);
     const auto gradient = [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
-      return from.load(row, column, count) * scale.load(0, column, count);
+      return from.load(row, column, count) * factors.load(0, column, count);
     };
     const auto normal = [&](std::uint32_t column, std::uint32_t count)
                             __attribute__((always_inline)) { return (in.load(row, column, count) - mean) * inverse; };

@@ -16,7 +16,7 @@ template <rows_tuning Tuning>
 struct cross_entropy_rows {
   struct shared {
     sum_of sums[Tuning.group_size];
-    max_finite largest[Tuning.group_size];
+    row_maximum largest[Tuning.group_size];
   };
 
   /// `weight` is 1 / rows. The largest logit is subtracted first, so that no exponential overflows.
@@ -32,7 +32,7 @@ struct cross_entropy_rows {
     if (!are_usable(in, out)) return;
     const std::uint64_t row = item.group;
     const std::uint32_t label = labels[row];
-    const float largest = over_row<max_finite, Tuning.max_lanes, Tuning.group_size>(
+    const float largest = over_row<row_maximum, Tuning.max_lanes, Tuning.group_size>(
         item, local.largest, columns, lowest,
         [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
           return first_lanes<Tuning.max_lanes>(in.load(row, column, count), count, lowest);

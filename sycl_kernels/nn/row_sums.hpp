@@ -23,11 +23,11 @@ struct sum_of {
 };
 [[gnu::always_inline]] inline sum_of merge(const sum_of& a, const sum_of& b) { return {a.value + b.value}; }
 
-struct max_finite {
+struct row_maximum {
   float value;
 };
 /// A NaN is larger than anything.
-[[gnu::always_inline]] inline max_finite merge(const max_finite& a, const max_finite& b) {
+[[gnu::always_inline]] inline row_maximum merge(const row_maximum& a, const row_maximum& b) {
   const bool a_is_nan = (__builtin_bit_cast(std::uint32_t, a.value) & 0x7fffffffu) > 0x7f800000u;
   return {a_is_nan || b.value <= a.value ? a.value : b.value};
 }

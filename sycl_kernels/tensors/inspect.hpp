@@ -302,16 +302,16 @@ struct inspect_total {
     for (std::uint32_t chunk = item.id < adders ? item.id : chunks; chunk < chunks; chunk += adders) {
       totals part = total_of(statistics[chunk]);
       if (statistics[chunk].first_nonfinite != no_bad_element)
-        part.seen.first_nonfinite =
+        part.result.first_nonfinite =
             std::uint64_t{chunk} * chunk_elements + statistics[chunk].first_nonfinite;  // among all tensors
       mine = merge(mine, part);
     }
     if (item.id < adders) local.all[item.id] = mine;
     totals all = reduce_over_group<adders>(item, local.all);
     if (item.id != 0) return;
-    if (all.seen.first_nonfinite != no_element) {
-      all.seen.first_nonfinite_tensor = tensor_at(starts, tensors, all.seen.first_nonfinite);
-      all.seen.first_nonfinite -= starts[all.seen.first_nonfinite_tensor];
+    if (all.result.first_nonfinite != no_element) {
+      all.result.first_nonfinite_tensor = tensor_at(starts, tensors, all.result.first_nonfinite);
+      all.result.first_nonfinite -= starts[all.result.first_nonfinite_tensor];
     }
     inspection result = finished(all, scale);
     result.abs_sum = __builtin_bit_cast(float, 0x7fc00000u);  // was not asked for: a NaN, not a number

@@ -64,8 +64,8 @@ struct inspect_tensors {
         const chunk_statistics& found = statistics[chunk + tensor];
         totals part = total_of(found);
         if (found.first_nonfinite != no_bad_element) {
-          part.seen.first_nonfinite = chunk * chunk_elements + found.first_nonfinite - begin;
-          part.seen.first_nonfinite_tensor = tensor;
+          part.result.first_nonfinite = chunk * chunk_elements + found.first_nonfinite - begin;
+          part.result.first_nonfinite_tensor = tensor;
         }
         mine = merge(mine, part);
       }

@@ -145,19 +145,19 @@ struct totals {
 };
 
 [[gnu::always_inline]] inline totals merge(totals a, const totals& b) {
-  a.seen.elements += b.seen.elements;
-  a.seen.inf_count += b.seen.inf_count;
-  a.seen.nan_count += b.seen.nan_count;
-  a.seen.zero_count += b.seen.zero_count;
-  a.seen.subnormal_count += b.seen.subnormal_count;
-  a.seen.amax_bits = a.seen.amax_bits > b.seen.amax_bits ? a.seen.amax_bits : b.seen.amax_bits;
-  const bool same_tensor = a.seen.first_nonfinite_tensor == b.seen.first_nonfinite_tensor;
-  if (b.seen.first_nonfinite_tensor < a.seen.first_nonfinite_tensor ||
-      (same_tensor && b.seen.first_nonfinite < a.seen.first_nonfinite)) {
-    a.seen.first_nonfinite_tensor = b.seen.first_nonfinite_tensor;
-    a.seen.first_nonfinite = b.seen.first_nonfinite;
+  a.result.elements += b.result.elements;
+  a.result.inf_count += b.result.inf_count;
+  a.result.nan_count += b.result.nan_count;
+  a.result.zero_count += b.result.zero_count;
+  a.result.subnormal_count += b.result.subnormal_count;
+  a.result.amax_bits = a.result.amax_bits > b.result.amax_bits ? a.result.amax_bits : b.result.amax_bits;
+  const bool same_tensor = a.result.first_nonfinite_tensor == b.result.first_nonfinite_tensor;
+  if (b.result.first_nonfinite_tensor < a.result.first_nonfinite_tensor ||
+      (same_tensor && b.result.first_nonfinite < a.result.first_nonfinite)) {
+    a.result.first_nonfinite_tensor = b.result.first_nonfinite_tensor;
+    a.result.first_nonfinite = b.result.first_nonfinite;
   }
-  a.seen.flags |= b.seen.flags;
+  a.result.flags |= b.result.flags;
   a.squares.add(b.squares);
   a.magnitudes.add(b.magnitudes);
   a.largest_finite = a.largest_finite > b.largest_finite ? a.largest_finite : b.largest_finite;
@@ -166,12 +166,12 @@ struct totals {
 
 [[gnu::always_inline]] inline totals total_of(const chunk_statistics& found) {
   totals part;
-  part.seen.elements = found.elements;
-  part.seen.inf_count = found.inf_count;
-  part.seen.nan_count = found.nan_count;
-  part.seen.zero_count = found.zero_count;
-  part.seen.subnormal_count = found.subnormal_count;
-  part.seen.amax_bits = found.amax_bits;
+  part.result.elements = found.elements;
+  part.result.inf_count = found.inf_count;
+  part.result.nan_count = found.nan_count;
+  part.result.zero_count = found.zero_count;
+  part.result.subnormal_count = found.subnormal_count;
+  part.result.amax_bits = found.amax_bits;
   part.squares = {{found.sum_of_squares, 0}, found.squares_exponent};
   part.magnitudes = {{found.abs_sum, 0}, found.abs_sum_exponent};
   part.largest_finite = found.largest_finite;
@@ -187,7 +187,7 @@ struct totals {
 /// The result, with what follows from the counts. `scale` may be null.
 [[gnu::always_inline]] inline inspection finished(const totals& all, const float* scale) {
   constexpr std::uint32_t infinity = format<element_type::float32>::infinity;
-  inspection result = all.seen;
+  inspection result = all.result;
   result.amax = as_float(result.amax_bits);
   result.scale = scale != nullptr ? *scale : 1.0f;
   const factor_pair unscale(result.scale, factor_kind::divide);  // exactly as it will be unscaled

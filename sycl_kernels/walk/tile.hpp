@@ -246,7 +246,7 @@ struct tile_walk {
     pack<float, Lanes> x = options.alpha * sum;
     if (options.beta != 0.0f)
       x = __builtin_elementwise_fma(pack<float, Lanes>(options.beta), out.template load<Lanes>(place), x);
-    out.template store<Lanes>(place, activate<Lanes>(options.then, x + bias));
+    out.template store<Lanes>(place, activate<Lanes>(options.function, x + bias));
   }
 };
 
