@@ -30,16 +30,14 @@ struct task {
   double factor = 1;  ///< by which one call multiplies the elements
 };
 
-/// `submit(in, out, two)` submits the operation; `two` is a number 2 in device memory.
+/// `submit(in, out, two)` submits the operation; `two` is 2.
 template <typename Submit>
 result measure(const engine& engine, element_type reported, const settings& options, const task& measured,
                Submit submit) {
   const buffer in(engine, options.elements * bytes_per_element(measured.in)),
       other(engine, options.elements * bytes_per_element(measured.out));
   const buffer& out = measured.in_place ? in : other;
-  const buffer scalar(engine, sizeof(float));
-  auto* two = reinterpret_cast<float*>(scalar.data);
-  *two = 2.0f;
+  float two = 2.0f;
   fill(in.data, options.elements, measured.in);
   const auto values = decoded(in.data, options.elements, measured.in);
   if (!measured.in_place) native::clear(out.data, options.elements * bytes_per_element(measured.out) / 8 * 8);
@@ -55,7 +53,7 @@ result measure(const engine& engine, element_type reported, const settings& opti
   row.verified = holds_product(out.data, measured.out, values, measured.factor);
   row.checksum = checksum(&result, sizeof result);
 
-  *two = 1.0f;  // in place, over and over: the numbers stay as they are
+  two = 1.0f;  // in place, over and over: the numbers stay as they are
   comparison times;
   with_sizes(measured.in, measured.out, [&](auto* in_type, auto* out_type) {
     const auto* source = reinterpret_cast<decltype(in_type)>(in.data);
@@ -78,31 +76,30 @@ result measure(const engine& engine, element_type reported, const settings& opti
 
 result measure_unscale(const engine& engine, element_type type, const settings& options) {
   const task measured{.name = "unscale", .in = type, .out = element_type::float32, .factor = 0.5};
-  return measure(engine, type, options, measured, [](auto& in, auto& out, const float* two) { unscale(in, out, two); });
+  return measure(engine, type, options, measured, [](auto& in, auto& out, float two) { unscale(in, out, two); });
 }
 
 result measure_scale(const engine& engine, element_type type, const settings& options) {
   const task measured{.name = "scale", .in = type, .out = type, .in_place = true, .factor = 2.0};
-  return measure(engine, type, options, measured, [](auto& in, auto& out, const float* two) { scale(in, out, two); });
+  return measure(engine, type, options, measured, [](auto& in, auto& out, float two) { scale(in, out, two); });
 }
 
 result measure_cast(const engine& engine, element_type type, const settings& options) {
   const task measured{.name = "cast", .in = element_type::float32, .out = type};
-  return measure(engine, type, options, measured, [](auto& in, auto& out, const float*) { cast(in, out); });
+  return measure(engine, type, options, measured, [](auto& in, auto& out, float) { cast(in, out); });
 }
 
 result measure_accumulate(const engine& engine, element_type type, const settings& options) {
   const task measured{
       .name = "accumulate", .in = type, .out = element_type::float32, .accumulate = true, .factor = 0.5};
-  return measure(engine, type, options, measured,
-                 [](auto& in, auto& out, const float* two) { accumulate(in, out, two); });
+  return measure(engine, type, options, measured, [](auto& in, auto& out, float two) { accumulate(in, out, two); });
 }
 
 /// The inspector is made by the first call, outside the time that is measured.
 result measure_inspect_unscale(const engine& engine, element_type type, const settings& options) {
   const task measured{.name = "inspect_unscale", .in = type, .out = element_type::float32, .factor = 0.5};
   std::optional<inspector> inspector;
-  return measure(engine, type, options, measured, [&](const tensor_list& in, const tensor_list& out, const float* two) {
+  return measure(engine, type, options, measured, [&](const tensor_list& in, const tensor_list& out, float two) {
     if (!inspector) inspector.emplace(in);
     inspector->unscale(out, two);
   });
@@ -115,11 +112,10 @@ result measure_clip(const engine& engine, element_type type, const settings& opt
   const buffer memory(engine, sizeof(clip_result));
   auto* half = reinterpret_cast<clip_result*>(memory.data);
   *half = {.norm = 2.0f, .coefficient = 0.5f};
-  result row =
-      measure(engine, type, options, measured, [&](const tensor_list& in, const tensor_list&, const float* two) {
-        half->coefficient = 1.0f / *two;
-        clip(unscaled_gradients::never_scaled(in), half);
-      });
+  result row = measure(engine, type, options, measured, [&](const tensor_list& in, const tensor_list&, float two) {
+    half->coefficient = 1.0f / two;
+    clip(unscaled_gradients::never_scaled(in), half);
+  });
   return row;
 }
 

@@ -20,7 +20,7 @@ struct training {
         scalar(engine, sizeof(float)),
         optimizer(engine, parameters(options), adamw{}),
         scaler(engine, {.mode = scaling_mode::fixed, .init_scale = 1024}),
-        max_norm(clips ? reinterpret_cast<float*>(scalar.data) : nullptr) {
+        options{.max_norm = clips ? std::optional<syclamp::scalar>(1.0f) : std::nullopt} {
     constexpr float value = 1.0f;
     std::memcpy(scalar.data, &value, sizeof value);
     scaler.prepare(optimizer.gradients());
@@ -40,7 +40,7 @@ struct training {
   /// Submits a step.
   void step() {
     scaler.begin_step();
-    scaler.step(optimizer, max_norm);
+    scaler.step(optimizer, options);
     scaler.update();
   }
 
@@ -48,7 +48,7 @@ struct training {
   buffer gradient, model, scalar;
   fused_optimizer optimizer;
   loss_scaler scaler;
-  float* max_norm;
+  step_options options;
 };
 
 cost summary(const comparison& times, bool verified) { return {times.ours.median, times.reference.median, verified}; }

@@ -71,19 +71,16 @@ result measure_details(const engine& engine, element_type type, const settings& 
 }
 
 result measure_norm(const engine& engine, element_type type, const settings& options) {
-  const buffer scalar(engine, 2 * sizeof(float)), results(engine, sizeof(clip_result));
-  auto* scale = reinterpret_cast<float*>(scalar.data);
-  auto* max_norm = scale + 1;
-  *scale = 1024.0f;
-  *max_norm = 1.0f;
+  const buffer results(engine, sizeof(clip_result));
+  constexpr float scale = 1024.0f;
   auto* clipped = reinterpret_cast<clip_result*>(results.data);
   result row = measure("norm", engine, type, options, inspection_level::list, [&](const inspector& inspector) {
     inspector.run(scale);
-    clip_coefficient(engine, inspector.device_result(), max_norm, clipped);
+    clip_coefficient(engine, inspector.device_result(), 1.0f, clipped);
   });
   const buffer gradients(engine, options.elements * bytes_per_element(type));
   fill(gradients.data, options.elements, type);
-  const double norm = norm_of(decoded(gradients.data, options.elements, type)) / *scale;
+  const double norm = norm_of(decoded(gradients.data, options.elements, type)) / scale;
   row.verified &= std::abs(clipped->norm - norm) <= 1e-6 * norm &&
                   std::abs(clipped->coefficient - std::min(1.0, 1.0 / (norm + 1e-6))) <= 1e-6;
   return row;

@@ -63,13 +63,11 @@ result measure(const contender& contender, bool clip, const engine& engine, elem
   fused_optimizer optimizer(engine, parameters, contender.settings);
   loss_scaler scaler(engine, {.init_scale = 1024});
   scaler.prepare(optimizer.gradients());
-  const buffer scalar(engine, sizeof(float));
-  auto* max_norm = reinterpret_cast<float*>(scalar.data);
-  *max_norm = 1.0f;
+  const step_options clipping{.max_norm = clip ? std::optional<scalar>(1.0f) : std::nullopt};
 
   const auto step = [&] {
     scaler.begin_step();
-    scaler.step(optimizer, clip ? max_norm : nullptr);
+    scaler.step(optimizer, clipping);
     scaler.update();
   };
   result row;

@@ -35,15 +35,13 @@ void run(const bench::settings& options, const char* gradients_file) {
   fused_optimizer optimizer(engine, parameters, adamw{});
   loss_scaler scaler(engine, {.init_scale = 1024});
   scaler.prepare(optimizer.gradients());
-  auto* max_norm = reinterpret_cast<float*>(scalar.data);
-  *max_norm = 1.0f;
 
   std::cout << "ready" << '\n' << std::flush;
   for (std::string word; std::cin >> word;) {
     if (word == "step") {
       const auto start = std::chrono::steady_clock::now();
       scaler.begin_step();
-      scaler.step(optimizer, max_norm);
+      scaler.step(optimizer, {.max_norm = 1.0f});
       scaler.update();
       engine.wait();
       std::cout << std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() << '\n'

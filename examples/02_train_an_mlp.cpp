@@ -90,7 +90,8 @@ result train(const syclamp::engine& engine, const syclamp::precision_policy& for
     activate(engine, h, a, syclamp::activation::gelu);
     linear(engine, a, w2, b2.elements(), y);
     scaler.begin_step();  // the loss multiplies its gradient by the scale
-    mean_squared_error(engine, y, target, {losses, losses + batch}, dy, scaler.device_scale());
+    mean_squared_error(engine, y, target, {losses, losses + batch}, dy,
+                       syclamp::device_value(engine, scaler.device_scale()));
     linear_backward(engine, a, w2, dy, {.x = dh, .weight = dw2, .bias = db2.elements()});
     activate_backward(engine, h, dh, dh, syclamp::activation::gelu);
     linear_backward(engine, x, w1, dh, {.weight = dw1, .bias = db1.elements()});

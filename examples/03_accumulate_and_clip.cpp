@@ -39,7 +39,7 @@ int main() try {
 
   shared<sycl::half> weights(features, 0.0f, queue), gradients(features, 0.0f, queue);  // FP16; gradients are scaled
   shared<sycl::half> prediction(rows, 0.0f, queue);                                     // and then its gradient
-  shared<float> sums(features, 0.0f, queue), losses(rows + 1, 0.0f, queue), max_norm(1, 2.0f, queue);
+  shared<float> sums(features, 0.0f, queue), losses(rows + 1, 0.0f, queue);
 
   // The optimizer's gradients are the sums; the backward pass has its own.
   const syclamp::tensor_list of_micro_batch(engine, {{{gradients.data(), features}, "weights"}});
@@ -56,12 +56,13 @@ int main() try {
       const syclamp::matrix_view in(&x[first * features], rows, features), target(&y[first], rows, 1);
       linear(engine, in, w, {}, out);
       scaler.begin_step();
-      mean_squared_error(engine, out, target, {losses.data(), &losses[rows]}, out, scaler.device_scale());
+      mean_squared_error(engine, out, target, {losses.data(), &losses[rows]}, out,
+                         syclamp::device_value(engine, scaler.device_scale()));
       linear_backward(engine, in, w, out, {.weight = dw});
       scaler.accumulate(of_micro_batch, optimizer.gradients());  // sums += gradients / S, unless they are bad
       scaler.update();                                           // the scale may move inside the window
     }
-    scaler.step_accumulated(optimizer, max_norm.data());  // the mean of those that were not dropped, clipped
+    scaler.step_accumulated(optimizer, {.max_norm = 2.0f});  // the mean of those that were not dropped, clipped
     scaler.update();
     clear_gradients(optimizer.gradients());
   }

@@ -69,10 +69,11 @@ result train(const syclamp::engine& engine, bool together) {
     linear(engine, after, matrix(w2, hidden), {}, matrix(y, 1));
     linear(engine, after, matrix(probe, hidden), {}, matrix(logits, classes));
     mean_squared_error(engine, matrix(y, 1), {target.data(), rows, 1},
-                       {model_losses.data(), model_losses.data() + rows}, matrix(y, 1), scaler.device_scale());
+                       {model_losses.data(), model_losses.data() + rows}, matrix(y, 1),
+                       syclamp::device_value(engine, scaler.device_scale()));
     softmax_cross_entropy(engine, matrix(logits, classes), labels.data(),
                           {probe_losses.data(), probe_losses.data() + rows}, matrix(logits, classes),
-                          scaler.device_scale());
+                          syclamp::device_value(engine, scaler.device_scale()));
     linear_backward(engine, after, matrix(w2, hidden), matrix(y, 1),
                     {.x = matrix(dh, hidden), .weight = matrix(dw2, hidden)});
     activate_backward(engine, before, matrix(dh, hidden), matrix(dh, hidden), syclamp::activation::tanh);

@@ -49,7 +49,7 @@ result train(const syclamp::engine& engine, const data& all, syclamp::recording 
   sycl::queue& queue = engine.queue();
   shared<sycl::half> x(rows * features, 0.0f, queue), weights(features, 0.0f, queue), out(rows, 0.0f, queue),
       gradients(features, 0.0f, queue);
-  shared<float> y(rows, 0.0f, queue), losses(rows + 1, 0.0f, queue), max_norm(1, 5.0f, queue);
+  shared<float> y(rows, 0.0f, queue), losses(rows + 1, 0.0f, queue);
   const syclamp::matrix_view in(x.data(), rows, features), w(weights.data(), 1, features), dy(out.data(), rows, 1),
       target(y.data(), rows, 1), dw(gradients.data(), 1, features);
   syclamp::fused_optimizer optimizer(
@@ -64,9 +64,10 @@ result train(const syclamp::engine& engine, const data& all, syclamp::recording 
       [&] {
         linear(engine, in, w, {}, dy);
         scaler.begin_step();
-        mean_squared_error(engine, dy, target, {losses.data(), &losses[rows]}, dy, scaler.device_scale());
+        mean_squared_error(engine, dy, target, {losses.data(), &losses[rows]}, dy,
+                           syclamp::device_value(engine, scaler.device_scale()));
         linear_backward(engine, in, w, dy, {.weight = dw});
-        scaler.step(optimizer, max_norm.data());
+        scaler.step(optimizer, {.max_norm = 5.0f});
         scaler.update();
       },
       mode);

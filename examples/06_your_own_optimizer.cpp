@@ -94,7 +94,8 @@ int main() try {
   const auto train = [&] {
     linear(engine, in, w, {}, dy);
     scaler.begin_step();
-    mean_squared_error(engine, dy, {y.data(), rows, 1}, {losses.data(), &losses[rows]}, dy, scaler.device_scale());
+    mean_squared_error(engine, dy, {y.data(), rows, 1}, {losses.data(), &losses[rows]}, dy,
+                       syclamp::device_value(engine, scaler.device_scale()));
     linear_backward(engine, in, w, dy, {.weight = syclamp::matrix_view(gradients.data(), 1, features)});
     scaler.step(optimizer);
     scaler.update();

@@ -120,10 +120,8 @@ class workspace {
     const std::uint64_t elements = list.elements();
     const tensor_list wide(engine_, array_view(wide_.get(), elements, element_type::float32)),
         narrow(engine_, array_view(narrow_.get(), elements, element_type::float16));
-    const auto* factor = static_cast<const float*>(scale_.get());
-    engine_.queue().memcpy(scale_.get(), &fate.scale, sizeof fate.scale);
-    scale(list, wide, factor);
-    scale(list, narrow, factor);
+    scale(list, wide, fate.scale);
+    scale(list, narrow, fate.scale);
     const inspector look_wide(wide, inspection_level::histogram), look_narrow(narrow);
     look_wide.run();
     look_narrow.run();

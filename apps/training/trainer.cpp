@@ -60,7 +60,7 @@ array_view trainer::whole_output_gradient() {
 sycl::event trainer::compute_loss(const batch& batch, const matrix_view& y, float* mean,
                                   const std::optional<matrix_view>& dy) {
   const loss_values loss{row_losses_.floats(), mean};
-  const float* scale = scaler_.device_scale();
+  const device_value scale(engine_, scaler_.device_scale());
   return batch.targets ? mean_squared_error(engine_, y, *batch.targets, loss, dy, scale)
                        : softmax_cross_entropy(engine_, y, batch.labels, loss, dy, scale);
 }

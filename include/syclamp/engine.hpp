@@ -66,6 +66,7 @@ class engine {
 
   // For the library's own operations.
   launch::kernel_library& kernels() const;
+  sycl::event order_after(const std::vector<sycl::event>& dependencies) const;  ///< what follows on the queue waits
 
  private:
   struct impl;

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <syclamp/exponent_histogram.hpp>
 #include <syclamp/inspection.hpp>
+#include <syclamp/scalar.hpp>
 #include <syclamp/tensor_list.hpp>
 #include <syclamp/unscaled_gradients.hpp>
 
@@ -39,14 +41,15 @@ class inspector {
   inspector& operator=(inspector&& other) noexcept { return *this = other; }
 
   /// Submits the inspection and returns at once. Absent tensors are left out.
-  /// \param scale  by which the elements are scaled, in device memory: fills in `unscaled_amax`, and finite elements
-  ///               that would not be finite in FP32 after unscaling count as `found_inf`. Null: not scaled.
-  sycl::event run(const float* scale = nullptr) const;
+  /// \param scale  by which the elements are scaled. It fills in `unscaled_amax`, and finite elements that would not be
+  ///               finite in FP32 after unscaling count as `found_inf`. Not given: the elements are not scaled.
+  sycl::event run(const std::optional<scalar>& scale = {}, const std::vector<sycl::event>& dependencies = {}) const;
 
   /// Inspects and unscales at once: out = in / scale in FP32, in the same read (with details, in a second one).
   /// What is found is about the elements as they were. (The first call compiles its kernels; `engine::compile_all`.)
   /// \throws invalid_argument if a tensor of `out` is not FP32, or the lists do not fit (see gradients.hpp)
-  unscaled_gradients unscale(const tensor_list& out, const float* scale) const;
+  unscaled_gradients unscale(const tensor_list& out, const scalar& scale,
+                             const std::vector<sycl::event>& dependencies = {}) const;
 
   const tensor_list& list() const;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The loss scaler: the words of PyTorch's GradScaler, all state on the device, nothing that waits.
+/// The loss scaler: the calls of PyTorch's GradScaler, with all state on the device and no host wait.
 ///
-///     loss_scaler scaler(engine);                  // or loss_scaler(engine, scaling_preset("megatron"))
-///     for (…) {
-///       scaler.scale(loss);                        // loss · S, before the backward pass
-///       …                                          // your backward pass leaves scaled gradients
-///       scaler.step(optimizer);                    // inspects them; unscales, clips and applies, or skips
-///       scaler.update();                           // moves the scale
+///     loss_scaler scaler(engine);                    // or loss_scaler(engine, scaling_preset("megatron"))
+///     while (training) {
+///       const float* scale = scaler.begin_step();    // in device memory; your backward pass multiplies by it
+///       backward(queue, scale);                      // leaves scaled gradients
+///       scaler.step(optimizer, {.max_norm = 1.0f});  // inspects them; unscales, clips and applies, or skips
+///       scaler.update();                             // moves the scale
 ///     }
 #pragma once
 
@@ -24,6 +24,7 @@
 #include <syclamp/scaler_snapshot.hpp>
 #include <syclamp/scaling_policy.hpp>
 #include <syclamp/step_decision.hpp>
+#include <syclamp/step_options.hpp>
 #include <syclamp/step_record.hpp>
 #include <syclamp/unscaled_gradients.hpp>
 
@@ -45,12 +46,12 @@ struct scaler_options {
 
 /// Scales losses, decides whether gradients are applied, and moves the scale.
 ///
-/// A step is: `scale`, your backward pass, optionally `unscale`, `step`, `update`. None of them waits, allocates or
-/// reads anything back (a list of gradients that is seen for the first time allocates once; `prepare` does it before),
-/// so the whole sequence can be recorded into a SYCL graph. Calls in a wrong order are refused with an exception that
-/// says what to call. From the first kernel of `step` to the last of `update` there are three kernels for one
-/// optimizer, however many tensors it has: one that inspects and decides, the optimizer's, and one that moves the
-/// scale.
+/// A step is: `begin_step` or `scale`, your backward pass, optionally `unscale`, `step`, `update`. None of them waits,
+/// allocates or reads anything back (a list of gradients that is seen for the first time allocates once; `prepare` does
+/// it before), so the whole sequence can be recorded into a SYCL graph. Calls in a wrong order are refused with an
+/// exception that says what to call. From the first kernel of `step` to the last of `update` there are three kernels
+/// for one optimizer, however many tensors it has: one that inspects and decides, the optimizer's, and one that moves
+/// the scale.
 ///
 /// A scaler is a handle: copies share everything, and moving is copying. It is for one thread at a time, except for the
 /// ledger. Everything that it is given belongs to its queue. The scaler keeps scratch memory per list. When it sees a
@@ -68,74 +69,87 @@ class loss_scaler {
   loss_scaler& operator=(loss_scaler&& other) noexcept { return *this = other; }
 
   // --- A step -------------------------------------------------------------------------------------------------------
-  // \throws invalid_argument, all of them, if a list or an optimizer belongs to another queue than the scaler
+  // Every call begins when its `dependencies` are complete. All of them throw invalid_argument if a list or an
+  // optimizer belongs to another queue than the scaler.
 
-  /// loss = loss · S, in place or to another list.
-  sycl::event scale(const tensor_list& loss);
-  sycl::event scale(const tensor_list& loss, const tensor_list& scaled);
+  /// Begins a step. Your backward pass multiplies the loss, or its gradient, by the scale.
+  /// \return the scale in device memory; with several scales, the first of them (`scale_stride`)
+  const float* begin_step(const std::vector<sycl::event>& dependencies = {});
 
-  /// For those who multiply by `*device_scale()` in kernels of their own: says that it has been done.
-  void begin_step();
+  /// Complete when the scale that `begin_step` returned may be read. Work on the scaler's own in-order queue is ordered
+  /// without it.
+  sycl::event scale_ready() const;
 
-  /// Unscales gradients now, for those who want to look at them, or to clip them by hand, before `step`. FP32 gradients
-  /// are unscaled in place; 16-bit ones into the optimizer's FP32 shadow.
-  /// \param max_norm  in device memory; null: no clipping
+  /// Begins a step and multiplies the loss by the scale, in place or to another list.
+  sycl::event scale(const tensor_list& loss, const std::vector<sycl::event>& dependencies = {});
+  sycl::event scale(const tensor_list& loss, const tensor_list& scaled,
+                    const std::vector<sycl::event>& dependencies = {});
+
+  /// Unscales gradients before `step`, so that you can read them or clip them by hand. FP32 gradients are unscaled in
+  /// place; 16-bit gradients go to the optimizer's FP32 shadow.
   /// \throws misuse_error if it is called twice, or after `step`, without an `update` in between
-  unscaled_gradients unscale(optimizer& optimizer, const float* max_norm = nullptr);
+  unscaled_gradients unscale(optimizer& optimizer, const step_options& options = {},
+                             const std::vector<sycl::event>& dependencies = {});
 
-  /// The same without an optimizer, FP32 gradients in place or any to an FP32 shadow; what is found counts for the next
-  /// `update`.
-  unscaled_gradients unscale(const tensor_list& gradients, const float* max_norm = nullptr);
+  /// The same without an optimizer: FP32 gradients in place, or gradients of any type to an FP32 shadow. An overflow
+  /// counts for the next `update`.
+  unscaled_gradients unscale(const tensor_list& gradients, const step_options& options = {},
+                             const std::vector<sycl::event>& dependencies = {});
   unscaled_gradients unscale(const tensor_list& gradients, const tensor_list& unscaled,
-                             const float* max_norm = nullptr);
+                             const step_options& options = {}, const std::vector<sycl::event>& dependencies = {});
 
-  /// Decides on gradients without writing any, for kernels of your own, which read the decision on the device.
-  /// \return in device memory: one decision, or one for each scale; valid as long as the scaler and a handle of the
-  ///         list, and until `update` in any case
-  const step_decision* inspect(const tensor_list& gradients, const float* max_norm = nullptr);
+  /// Decides on gradients without writing any, for your own kernels, which read the decision on the device.
+  /// \return in device memory: one decision, or one per scale. Valid as long as the scaler and a handle of the list,
+  /// and
+  ///         until `update` in any case.
+  const step_decision* inspect(const tensor_list& gradients, const step_options& options = {},
+                               const std::vector<sycl::event>& dependencies = {});
 
-  /// Inspects (unless `unscale` has done so), then lets the optimizer apply the gradients, or nothing. The gradients
-  /// are left as they are: scaled, unless `unscale` was called.
-  /// \param max_norm  limit of the norm of the unscaled gradients, in device memory; null: no clipping. If it is
-  /// negative or
-  ///                  NaN, or a learning rate in device memory is, the step is skipped with the status
-  ///                  `invalid_number`.
-  /// \throws misuse_error if nothing was scaled since the last `update`, the optimizer has stepped already, or its
+  /// Inspects the gradients, unless `unscale` has done so. Then the optimizer applies all of them, or none. The
+  /// gradients are left as they are: scaled, unless `unscale` was called. If a learning rate in device memory is
+  /// negative or NaN, the step is skipped with the status `invalid_number`.
+  /// \throws misuse_error if no step was begun since the last `update`, the optimizer has stepped already, or its
   ///         gradients are the sums of an open accumulation window
-  /// \throws what the optimizer throws: the step then counts as skipped by the user; call `update`, and go on
-  sycl::event step(optimizer& optimizer, const float* max_norm = nullptr);
+  /// \throws what the optimizer throws. The step then counts as skipped by the user; call `update` and continue.
+  sycl::event step(optimizer& optimizer, const step_options& options = {},
+                   const std::vector<sycl::event>& dependencies = {});
 
-  /// Several optimizers: all of them, or none. (With a `step` for each, one may be skipped and another not.) If an
-  /// optimizer throws, those after it are not applied, and the step is not recorded as applied.
-  sycl::event step(std::span<optimizer* const> all, const float* max_norm = nullptr);
+  /// A joint step: all optimizers apply their gradients, or none does. They are clipped by the norm over the gradients
+  /// of all optimizers, unless `step_options::clip_separately` is set. With one `step` per optimizer instead, one
+  /// optimizer may be skipped and another not. If an optimizer throws, those after it are not applied, and the step is
+  /// not recorded as applied.
+  sycl::event step(std::span<optimizer* const> optimizers, const step_options& options = {},
+                   const std::vector<sycl::event>& dependencies = {});
 
   /// Moves the scale by what was found since the last `update`, writes the ledger, and calls back (`on_step`).
   /// \throws misuse_error if nothing was inspected
-  sycl::event update();
+  sycl::event update(const std::vector<sycl::event>& dependencies = {});
 
   /// Sets the scale instead. Counters stay as they are.
-  sycl::event update(float new_scale);
+  sycl::event update(float new_scale, const std::vector<sycl::event>& dependencies = {});
 
   // --- Accumulation over several backward passes --------------------------------------------------------------------
 
-  /// sum += gradients / S, unless they are bad: then this micro-batch is dropped as a whole. The scale may change
-  /// between micro-batches (`update` after each), because sums are unscaled. From the first call to `step_accumulated`
-  /// a window is open: until then `sum` is refused by `step`, `unscale`, `inspect` and as input of `accumulate`. Hold
-  /// the list `sum` while the window is open: a list that is gone is no longer protected.
-  sycl::event accumulate(const tensor_list& gradients, const tensor_list& sum);
+  /// sum += gradients / S, unless they overflowed: then this micro-batch is dropped as a whole. The scale may change
+  /// between micro-batches (`update` after each), because sums are unscaled. The first call opens a window, and
+  /// `step_accumulated` closes it. While it is open, `sum` is refused by `step`, `unscale`, `inspect` and as input of
+  /// `accumulate`. Hold the list `sum` while the window is open: a list without a handle is no longer protected.
+  sycl::event accumulate(const tensor_list& gradients, const tensor_list& sum,
+                         const std::vector<sycl::event>& dependencies = {});
 
-  /// Applies the mean of the micro-batches that were not dropped since the last call; if none was left, nothing. The
-  /// optimizer's gradients are the sums. Clear them afterwards (`clear`).
-  sycl::event step_accumulated(optimizer& optimizer, const float* max_norm = nullptr);
+  /// Applies the mean of the micro-batches that were not dropped since the last call. If all were dropped, nothing is
+  /// applied. The optimizer's gradients are the sums. Clear them afterwards (`clear_gradients`).
+  sycl::event step_accumulated(optimizer& optimizer, const step_options& options = {},
+                               const std::vector<sycl::event>& dependencies = {});
 
   // --- Flags --------------------------------------------------------------------------------------------------------
 
-  /// A word in device memory that kernels OR `found_by_user` into: the next gradients that are looked at (by `step`,
-  /// `unscale` or `inspect`) are skipped, and the scale stays.
+  /// A word in device memory. If a kernel ORs `found_by_user` into it, the gradients that `step`, `unscale` or
+  /// `inspect` reads next are skipped, and the scale stays.
   std::uint32_t* device_user_flags() const;
 
-  /// After the policy has stopped: goes on, with the scale as it is.
-  sycl::event resume();
+  /// Continues after the policy has stopped, with the scale as it is.
+  sycl::event resume(const std::vector<sycl::event>& dependencies = {});
 
   // --- Readings -----------------------------------------------------------------------------------------------------
 

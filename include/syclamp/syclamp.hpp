@@ -26,12 +26,14 @@
 #include <syclamp/presets.hpp>
 #include <syclamp/quantization.hpp>
 #include <syclamp/recorded_step.hpp>
+#include <syclamp/scalar.hpp>
 #include <syclamp/scale_state.hpp>
 #include <syclamp/scaler_snapshot.hpp>
 #include <syclamp/scaling_policy.hpp>
 #include <syclamp/simulation.hpp>
 #include <syclamp/spike_guard.hpp>
 #include <syclamp/step_decision.hpp>
+#include <syclamp/step_options.hpp>
 #include <syclamp/step_record.hpp>
 #include <syclamp/system_info.hpp>
 #include <syclamp/tensor_list.hpp>

@@ -9,6 +9,7 @@
 
 #include "backends/profiles.hpp"
 #include "engine/device_facts.hpp"
+#include "engine/event_order.hpp"
 #include "engine/process_exit.hpp"
 #include "engine/recording.hpp"
 #include "launch/kernel_library.hpp"
@@ -105,6 +106,11 @@ sycl::queue& engine::queue() const {
 }
 std::string_view engine::profile_name() const { return impl_->tuning.name; }
 launch::kernel_library& engine::kernels() const { return *impl_->kernels; }
+
+sycl::event engine::order_after(const std::vector<sycl::event>& dependencies) const {
+  if (dependencies.empty()) return {};
+  return submit_after(queue(), dependencies);
+}
 
 void engine::compile_all() const {
   for (const launch::operation_base* op : launch::operations)

@@ -164,7 +164,7 @@ sycl::event layer_norm_backward(const engine& engine, const matrix_view& x, cons
 
 sycl::event softmax_cross_entropy(const engine& engine, const matrix_view& logits, const std::uint32_t* labels,
                                   const loss_values& loss, const std::optional<matrix_view>& gradient,
-                                  const float* loss_scale) {
+                                  const scalar& loss_scale) {
   const char* layer = "softmax_cross_entropy";
   check(layer, "logits", logits, logits);
   if (gradient) check(layer, "gradient", *gradient, logits);
@@ -172,15 +172,15 @@ sycl::event softmax_cross_entropy(const engine& engine, const matrix_view& logit
   check_given(layer, "labels", labels);
   const auto weight = static_cast<float>(1.0 / static_cast<double>(logits.rows()));
   engine.kernels().submit(engine.queue(), launch::cross_entropy_rows, logits.rows(), logits.data(), logits.type(),
-                          logits.stride(), labels, columns_of(logits), weight, loss_scale, loss.of_rows,
-                          gradient ? writable(gradient->data()) : nullptr,
+                          logits.stride(), labels, columns_of(logits), weight, loss_scale.address(), loss_scale.value(),
+                          loss.of_rows, gradient ? writable(gradient->data()) : nullptr,
                           gradient ? gradient->type() : element_type::float32, gradient ? gradient->stride() : 0);
   return submit_mean(engine, loss, logits.rows(), weight);
 }
 
 sycl::event mean_squared_error(const engine& engine, const matrix_view& y, const matrix_view& target,
                                const loss_values& loss, const std::optional<matrix_view>& gradient,
-                               const float* loss_scale) {
+                               const scalar& loss_scale) {
   const char* layer = "mean_squared_error";
   check(layer, "y", y, y);
   check(layer, "target", target, y);
@@ -188,8 +188,8 @@ sycl::event mean_squared_error(const engine& engine, const matrix_view& y, const
   check_loss(layer, loss, y);
   const auto weight = static_cast<float>(1.0 / (static_cast<double>(y.rows()) * static_cast<double>(y.columns())));
   engine.kernels().submit(engine.queue(), launch::squared_error_rows, y.rows(), y.data(), y.type(), y.stride(),
-                          target.data(), target.type(), target.stride(), columns_of(y), weight, loss_scale,
-                          loss.of_rows, gradient ? writable(gradient->data()) : nullptr,
+                          target.data(), target.type(), target.stride(), columns_of(y), weight, loss_scale.address(),
+                          loss_scale.value(), loss.of_rows, gradient ? writable(gradient->data()) : nullptr,
                           gradient ? gradient->type() : element_type::float32, gradient ? gradient->stride() : 0);
   return submit_mean(engine, loss, y.rows(), weight);
 }

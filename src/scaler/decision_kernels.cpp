@@ -22,8 +22,8 @@ decision_kernels::decision_kernels(engine owner, const scaler_options& options)
 }
 
 factor decision_kernels::scale_factor(kernels::factor_kind kind) const {
-  if (has_one_scale()) return {scale(), kind, kernels::factor_per::list, 1};
-  return {scale(), kind, kernels::factor_per::group, loss_scaler::scale_stride()};
+  if (has_one_scale()) return {.values = scale(), .kind = kind};
+  return {.values = scale(), .kind = kind, .per = kernels::factor_per::group, .stride = loss_scaler::scale_stride()};
 }
 
 void decision_kernels::prepare() const {
@@ -67,21 +67,26 @@ const inspection* decision_kernels::results(const gradient_workspace& list) cons
   return has_one_scale() ? list.inspection.result() : list.inspection.group_results();
 }
 
-void decision_kernels::inspect(const gradient_workspace& list, const float* scale) const {
-  list.inspection.inspect(scale, loss_scaler::scale_stride());
+void decision_kernels::inspect(const gradient_workspace& list) const {
+  list.inspection.inspect({scale(), kernels::no_scalar}, loss_scaler::scale_stride());
+}
+
+void decision_kernels::inspect_unscaled(const gradient_workspace& list) const {
+  list.inspection.inspect({nullptr, kernels::no_scalar});
 }
 
 /// After a kernel that has written statistics of chunks: one kernel that adds them up and decides.
-sycl::event decision_kernels::add_up_and_decide(const gradient_workspace& list, const float* max_norm,
-                                                std::uint32_t mode) const {
+sycl::event decision_kernels::add_up_and_decide(const gradient_workspace& list,
+                                                const kernels::scalar_argument& max_norm, std::uint32_t mode) const {
   const auto& table = list.inspection.tensors().prepared();
   return engine_.kernels().submit(engine_.queue(), launch::inspect_and_decide, 1, list.inspection.statistics(),
                                   table.starts, table.tensors, list.inspection.result(), memory_.get(), states_.get(),
-                                  open_steps_.get(), max_norm, mode, list.index, list.decisions());
+                                  open_steps_.get(), max_norm.address, max_norm.value, mode, list.index,
+                                  list.decisions());
 }
 
 /// Inspects and decides, in one kernel. Without any chunk there is only a decision.
-sycl::event decision_kernels::inspect_step(const gradient_workspace& list, const float* max_norm,
+sycl::event decision_kernels::inspect_step(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
                                            std::uint32_t mode) const {
   const auto& table = list.inspection.tensors().prepared();
   launch::kernel_library& library = engine_.kernels();
@@ -89,46 +94,50 @@ sycl::event decision_kernels::inspect_step(const gradient_workspace& list, const
   if (groups == 0) return add_up_and_decide(list, max_norm, mode);
   return library.submit(engine_.queue(), launch::inspect_step, groups, table.addresses, table.starts, table.kinds,
                         table.tensors, list.inspection.statistics(), list.inspection.result(), memory_.get(),
-                        states_.get(), open_steps_.get(), max_norm, mode, list.index, list.decisions());
+                        states_.get(), open_steps_.get(), max_norm.address, max_norm.value, mode, list.index,
+                        list.decisions());
 }
 
 /// With a consensus: lets all ranks know what this one has found.
 /// \return the flags of all ranks; null without a consensus
-const kernels::rank_flags* decision_kernels::gather_ranks(const gradient_workspace& list, const float* max_norm,
+const kernels::rank_flags* decision_kernels::gather_ranks(const gradient_workspace& list,
+                                                          const kernels::scalar_argument& max_norm,
                                                           bool jointly) const {
   if (!options_.consensus) return nullptr;
   engine_.kernels().submit_items(engine_.queue(), launch::fill_rank_flags, options_.scales, results(list),
-                                 memory_.get(), options_.scales, max_norm, jointly, rank_flags_.get());
+                                 memory_.get(), options_.scales, max_norm.address, max_norm.value, jointly,
+                                 rank_flags_.get());
   options_.consensus(engine_.queue(), reinterpret_cast<float*>(rank_flags_.get()),
                      std::size_t{options_.scales} * kernels::rank_flag_count);
   return rank_flags_.get();
 }
 
-void decision_kernels::decide(const gradient_workspace& list, const float* max_norm, std::uint32_t mode) const {
+void decision_kernels::decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
+                              std::uint32_t mode) const {
   const kernels::rank_flags* ranks = gather_ranks(list, max_norm, (mode & kernels::decide_jointly) != 0);
   engine_.kernels().submit(engine_.queue(), launch::decide_gradients, 1, results(list), ranks, memory_.get(),
-                           states_.get(), open_steps_.get(), options_.scales, max_norm, mode | together(), list.index,
-                           list.decisions());
+                           states_.get(), open_steps_.get(), options_.scales, max_norm.address, max_norm.value,
+                           mode | together(), list.index, list.decisions());
 }
 
-void decision_kernels::inspect_and_decide(const gradient_workspace& list, const float* max_norm,
+void decision_kernels::inspect_and_decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
                                           std::uint32_t mode) const {
   if (has_one_kernel()) {
     inspect_step(list, max_norm, mode | together());
   } else {
-    inspect(list, scale());
+    inspect(list);
     decide(list, max_norm, mode);
   }
 }
 
 sycl::event decision_kernels::unscale(const gradient_workspace& list, const tensor_list& unscaled,
-                                      const float* max_norm) const {
+                                      const kernels::scalar_argument& max_norm) const {
   const std::uint32_t mode = kernels::decide_scale | kernels::decide_apply | kernels::decide_unscaled;
   if (has_one_kernel()) {
-    list.inspection.unscale_chunks(unscaled, scale());
+    list.inspection.unscale_chunks(unscaled, {scale(), kernels::no_scalar});
     return add_up_and_decide(list, max_norm, mode | together());
   }
-  inspect(list, scale());
+  inspect(list);
   decide(list, max_norm, mode);
   return convert(list.inspection.tensors(), unscaled, scale_factor(kernels::factor_kind::divide));
 }
@@ -148,13 +157,14 @@ void decision_kernels::clear_joint_flags() const {
   engine_.queue().memset(&memory_.get()->joint_flags, 0, sizeof(std::uint32_t));
 }
 
-void decision_kernels::report_jointly(const gradient_workspace& list, const float* max_norm, bool is_decided) const {
-  engine_.kernels().submit(engine_.queue(), launch::report_jointly, 1, results(list), options_.scales, max_norm,
-                           is_decided ? list.decisions() : nullptr, memory_.get());
+void decision_kernels::report_jointly(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
+                                      bool is_decided) const {
+  engine_.kernels().submit(engine_.queue(), launch::report_jointly, 1, results(list), options_.scales, max_norm.address,
+                           max_norm.value, is_decided ? list.decisions() : nullptr, memory_.get());
 }
 
 void decision_kernels::skip_jointly(const gradient_workspace& list) const {
-  const kernels::rank_flags* ranks = gather_ranks(list, nullptr, true);
+  const kernels::rank_flags* ranks = gather_ranks(list, {nullptr, kernels::no_scalar}, true);
   engine_.kernels().submit_items(engine_.queue(), launch::skip_jointly, options_.scales, memory_.get(), ranks,
                                  open_steps_.get(), options_.scales, list.decisions());
 }

@@ -51,14 +51,17 @@ class decision_kernels {
 
   gradient_workspace make_workspace(const tensor_list& gradients) const;
 
-  // --- Inspection and decision. `mode`: bits `kernels::decide_…`; `max_norm`: in device memory, null: no clipping ---
+  // --- Inspection and decision. `mode`: bits `kernels::decide_…`; `max_norm` may be absent: no clipping ---
 
-  void inspect(const gradient_workspace& list, const float* scale) const;
-  void decide(const gradient_workspace& list, const float* max_norm, std::uint32_t mode) const;
-  void inspect_and_decide(const gradient_workspace& list, const float* max_norm, std::uint32_t mode) const;
+  void inspect(const gradient_workspace& list) const;
+  void inspect_unscaled(const gradient_workspace& list) const;  ///< of sums
+  void decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm, std::uint32_t mode) const;
+  void inspect_and_decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
+                          std::uint32_t mode) const;
 
   /// Inspects, decides and unscales.
-  sycl::event unscale(const gradient_workspace& list, const tensor_list& unscaled, const float* max_norm) const;
+  sycl::event unscale(const gradient_workspace& list, const tensor_list& unscaled,
+                      const kernels::scalar_argument& max_norm) const;
 
   /// Lets the optimizer check its own numbers on the device, before any decision that depends on them.
   bool check_numbers(optimizer& checked) const { return checked.check_numbers(&memory_.get()->invalid_numbers); }
@@ -72,7 +75,7 @@ class decision_kernels {
   // --- Several optimizers, all of which step or none --------------------------------------------------------------
 
   void clear_joint_flags() const;
-  void report_jointly(const gradient_workspace& list, const float* max_norm, bool is_decided) const;
+  void report_jointly(const gradient_workspace& list, const kernels::scalar_argument& max_norm, bool is_decided) const;
   void skip_jointly(const gradient_workspace& list) const;
 
   /// An optimizer was not applied, because it or one before it has thrown: the record of the step will say so. Its
@@ -91,9 +94,12 @@ class decision_kernels {
   std::uint32_t together() const { return options_.skip_together ? kernels::decide_together : 0u; }
   device_array<step_decision> initial_decisions() const;
   const inspection* results(const gradient_workspace& list) const;
-  sycl::event add_up_and_decide(const gradient_workspace& list, const float* max_norm, std::uint32_t mode) const;
-  sycl::event inspect_step(const gradient_workspace& list, const float* max_norm, std::uint32_t mode) const;
-  const kernels::rank_flags* gather_ranks(const gradient_workspace& list, const float* max_norm, bool jointly) const;
+  sycl::event add_up_and_decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
+                                std::uint32_t mode) const;
+  sycl::event inspect_step(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
+                           std::uint32_t mode) const;
+  const kernels::rank_flags* gather_ranks(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
+                                          bool jointly) const;
 
   engine engine_;
   scaler_options options_;

@@ -17,6 +17,7 @@
 #include "scaler/step_protocol.hpp"
 #include "syclamp/error.hpp"
 #include "tensors/list_checks.hpp"
+#include "tensors/scalar_arguments.hpp"
 #include "tensors/tensor_table.hpp"
 
 namespace syclamp {
@@ -29,6 +30,8 @@ using kernels::decide_micro_batch;
 using kernels::decide_scale;
 using kernels::decide_together;
 using kernels::decide_unscaled;
+
+constexpr kernels::scalar_argument no_limit{nullptr, kernels::no_scalar};
 
 void check_options(const scaler_options& options, const scaling_policy& policy) {
   constexpr std::uint32_t most = 1u << 20;
@@ -60,7 +63,7 @@ struct loss_scaler::impl {
   const scaler_options& options() const { return kernels.options(); }
   bool is_enabled() const { return policy.mode != scaling_mode::disabled; }
 
-  void inspect_and_decide(known_list& list, const float* max_norm, std::uint32_t mode) {
+  void inspect_and_decide(known_list& list, const kernels::scalar_argument& max_norm, std::uint32_t mode) {
     protocol.mark_decided();
     kernels.inspect_and_decide(list, max_norm, mode);
   }
@@ -83,6 +86,7 @@ struct loss_scaler::impl {
 
   sycl::event update(float new_scale) {
     const sycl::event done = kernels.update(protocol.end_step(), new_scale, ledger.ring());
+    scale_ready = done;
     ledger.ring().publish(engine());
     ledger.report();
     return done;
@@ -102,6 +106,7 @@ struct loss_scaler::impl {
   scaler_ledger ledger;
   step_protocol protocol;
   staged_upload<syclamp::kernels::scaling_rule> rule_upload;
+  sycl::event scale_ready;  ///< of the last `update`: the scale is that of the next step
 };
 
 loss_scaler::loss_scaler(engine engine, const scaling_policy& policy, const scaler_options& options)
@@ -109,38 +114,53 @@ loss_scaler::loss_scaler(engine engine, const scaling_policy& policy, const scal
 
 // --- A step ---
 
-sycl::event loss_scaler::scale(const tensor_list& loss) { return scale(loss, loss); }
+const float* loss_scaler::begin_step(const std::vector<sycl::event>& dependencies) {
+  impl_->engine().order_after(dependencies);
+  impl_->protocol.begin_step();
+  return impl_->kernels.scale();
+}
 
-sycl::event loss_scaler::scale(const tensor_list& loss, const tensor_list& scaled) {
+sycl::event loss_scaler::scale_ready() const { return impl_->scale_ready; }
+
+sycl::event loss_scaler::scale(const tensor_list& loss, const std::vector<sycl::event>& dependencies) {
+  return scale(loss, loss, dependencies);
+}
+
+sycl::event loss_scaler::scale(const tensor_list& loss, const tensor_list& scaled,
+                               const std::vector<sycl::event>& dependencies) {
   check_queue("scale", loss, impl_->engine());
   check_pair("scale", loss, scaled);
   impl_->protocol.need_scales_for(loss);
+  impl_->engine().order_after(dependencies);
   impl_->protocol.begin_step();
   return convert(loss, scaled, impl_->kernels.scale_factor(kernels::factor_kind::multiply));
 }
 
-void loss_scaler::begin_step() { impl_->protocol.begin_step(); }
-
-unscaled_gradients loss_scaler::unscale(optimizer& optimizer, const float* max_norm) {
+unscaled_gradients loss_scaler::unscale(optimizer& optimizer, const step_options& options,
+                                        const std::vector<sycl::event>& dependencies) {
   impl_->protocol.need_scaled("unscale");
   check_queue("unscale", optimizer.gradients(), impl_->engine());
+  impl_->engine().order_after(dependencies);
   impl_->kernels.check_numbers(optimizer);  // before ranks agree
-  return unscale(optimizer.gradients(), optimizer.unscaled_gradients(), max_norm);
+  return unscale(optimizer.gradients(), optimizer.unscaled_gradients(), options);
 }
 
-unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const float* max_norm) {
-  return unscale(gradients, gradients, max_norm);
+unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const step_options& options,
+                                        const std::vector<sycl::event>& dependencies) {
+  return unscale(gradients, gradients, options, dependencies);
 }
 
 unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const tensor_list& unscaled,
-                                        const float* max_norm) {
+                                        const step_options& options, const std::vector<sycl::event>& dependencies) {
   step_protocol& protocol = impl_->protocol;
   protocol.need_scaled("unscale");
+  const auto max_norm = limit_argument("unscale", "max_norm", options.max_norm);
   known_list& list = protocol.known("unscale", gradients);
   protocol.need_untouched("unscale", list);
   protocol.need_no_sums("unscale", gradients);
   protocol.need_no_sums("unscale", unscaled);
   check_unscaling(gradients, unscaled);
+  impl_->engine().order_after(dependencies);
   const sycl::event done = impl_->kernels.unscale(list, unscaled, max_norm);
   protocol.mark_unscaled(list, unscaled);
   // The gate keeps the scaler and the decisions alive as long as somebody may clip by hand.
@@ -153,22 +173,28 @@ unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const tens
   return unscaled_gradients(unscaling{unscaled, done, {kept, &kept->gate}});
 }
 
-const step_decision* loss_scaler::inspect(const tensor_list& gradients, const float* max_norm) {
+const step_decision* loss_scaler::inspect(const tensor_list& gradients, const step_options& options,
+                                          const std::vector<sycl::event>& dependencies) {
   impl_->protocol.need_scaled("inspect");
+  const auto max_norm = limit_argument("inspect", "max_norm", options.max_norm);
   known_list& list = impl_->protocol.known("inspect", gradients);
   impl_->protocol.need_untouched("inspect", list);
   impl_->protocol.need_no_sums("inspect", gradients);
+  impl_->engine().order_after(dependencies);
   impl_->inspect_and_decide(list, max_norm, decide_scale | decide_apply);
   list.reached = stage::stepped;
   return list.decisions();
 }
 
-sycl::event loss_scaler::step(optimizer& optimizer, const float* max_norm) {
+sycl::event loss_scaler::step(optimizer& optimizer, const step_options& options,
+                              const std::vector<sycl::event>& dependencies) {
   impl_->protocol.need_scaled("step");
+  const auto max_norm = limit_argument("step", "max_norm", options.max_norm);
   known_list& list = impl_->protocol.known("step", optimizer.gradients());
-  impl_->protocol.need_steppable(optimizer, list, max_norm);
+  impl_->protocol.need_steppable(optimizer, list, options);
+  impl_->engine().order_after(dependencies);
   const bool has_checked_numbers = impl_->kernels.check_numbers(optimizer), is_fresh = list.reached == stage::fresh;
-  if (!impl_->is_enabled() && max_norm == nullptr && is_fresh && !has_checked_numbers) {
+  if (!impl_->is_enabled() && !options.max_norm && is_fresh && !has_checked_numbers) {
     impl_->protocol.mark_uninspected();
     return impl_->apply(optimizer, list, impl_->kernels.always_apply());
   }
@@ -180,29 +206,32 @@ sycl::event loss_scaler::step(optimizer& optimizer, const float* max_norm) {
   return impl_->apply(optimizer, list, list.decisions());
 }
 
-sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_norm) {
+sycl::event loss_scaler::step(std::span<optimizer* const> optimizers, const step_options& options,
+                              const std::vector<sycl::event>& dependencies) {
   step_protocol& protocol = impl_->protocol;
   const decision_kernels& kernels = impl_->kernels;
   protocol.need_scaled("step");
+  const auto max_norm = limit_argument("step", "max_norm", options.max_norm);
   const auto list_at = [&](std::size_t index) -> known_list& {
-    return protocol.known("step", all[index]->gradients());
+    return protocol.known("step", optimizers[index]->gradients());
   };
   std::set<std::uint64_t> ids;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    check_given("step", "an optimizer", all[i]);
-    protocol.need_steppable(*all[i], list_at(i), max_norm);
-    if (!ids.insert(all[i]->gradients().prepared().id).second)
+  for (std::size_t i = 0; i < optimizers.size(); ++i) {
+    check_given("step", "an optimizer", optimizers[i]);
+    protocol.need_steppable(*optimizers[i], list_at(i), options);
+    if (!ids.insert(optimizers[i]->gradients().prepared().id).second)
       throw invalid_argument("step: two of the optimizers have the same list of gradients; each may be given once");
   }
+  impl_->engine().order_after(dependencies);
   kernels.clear_joint_flags();
-  for (optimizer* stepping : all) kernels.check_numbers(*stepping);
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (optimizer* stepping : optimizers) kernels.check_numbers(*stepping);
+  for (std::size_t i = 0; i < optimizers.size(); ++i) {
     const known_list& list = list_at(i);
     const bool is_fresh = list.reached == stage::fresh;
-    if (is_fresh) kernels.inspect(list, kernels.scale());
+    if (is_fresh) kernels.inspect(list);
     kernels.report_jointly(list, max_norm, !is_fresh);
   }
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (std::size_t i = 0; i < optimizers.size(); ++i) {
     known_list& list = list_at(i);
     if (list.reached == stage::fresh) {
       kernels.decide(list, max_norm, decide_scale | decide_apply | decide_jointly);
@@ -216,34 +245,38 @@ sycl::event loss_scaler::step(std::span<optimizer* const> all, const float* max_
   sycl::event done;
   std::size_t next = 0;
   try {
-    for (; next < all.size(); ++next) done = impl_->apply(*all[next], list_at(next), list_at(next).decisions());
+    for (; next < optimizers.size(); ++next)
+      done = impl_->apply(*optimizers[next], list_at(next), list_at(next).decisions());
   } catch (...) {
-    for (++next; next < all.size(); ++next) kernels.withdraw(list_at(next), list_at(next).decisions());
+    for (++next; next < optimizers.size(); ++next) kernels.withdraw(list_at(next), list_at(next).decisions());
     throw;
   }
   return done;
 }
 
-sycl::event loss_scaler::update() {
+sycl::event loss_scaler::update(const std::vector<sycl::event>& dependencies) {
   impl_->protocol.need_decided();
+  impl_->engine().order_after(dependencies);
   return impl_->update(0.0f);
 }
 
-sycl::event loss_scaler::update(float new_scale) {
+sycl::event loss_scaler::update(float new_scale, const std::vector<sycl::event>& dependencies) {
   if (!impl_->is_enabled()) throw misuse_error("update: a disabled scaler has no scale to set; it is 1");
-  scaling_policy with_scale = impl_->policy;
-  with_scale.init_scale = new_scale;
+  scaling_policy changed = impl_->policy;
+  changed.init_scale = new_scale;
   try {
-    with_scale.validate();
+    changed.validate();
   } catch (const invalid_argument& wrong) {
     throw invalid_argument(fmt::format("update: new_scale does not fit the policy: {}", wrong.what()));
   }
+  impl_->engine().order_after(dependencies);
   return impl_->update(new_scale);
 }
 
 // --- Accumulation ---
 
-sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_list& sum) {
+sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_list& sum,
+                                    const std::vector<sycl::event>& dependencies) {
   step_protocol& protocol = impl_->protocol;
   protocol.need_scaled("accumulate");
   check_queue("accumulate", gradients, impl_->engine());
@@ -255,17 +288,21 @@ sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_l
   protocol.need_no_sums("accumulate", gradients, &sum);
   protocol.open_window(sum);
   list.is_in_open_step = true;
-  impl_->inspect_and_decide(list, nullptr, decide_scale | decide_micro_batch | decide_together);
+  impl_->engine().order_after(dependencies);
+  impl_->inspect_and_decide(list, no_limit, decide_scale | decide_micro_batch | decide_together);
   return convert(gradients, sum, impl_->kernels.scale_factor(kernels::factor_kind::divide), true,
                  {&list.decisions()->apply, 1});
 }
 
-sycl::event loss_scaler::step_accumulated(optimizer& optimizer, const float* max_norm) {
+sycl::event loss_scaler::step_accumulated(optimizer& optimizer, const step_options& options,
+                                          const std::vector<sycl::event>& dependencies) {
+  const auto max_norm = limit_argument("step_accumulated", "max_norm", options.max_norm);
   check_float32("step_accumulated", optimizer.gradients(), "sums of micro-batches are FP32");
   known_list& list = impl_->protocol.known("step_accumulated", optimizer.gradients());
   impl_->protocol.need_fresh("step_accumulated", list);
+  impl_->engine().order_after(dependencies);
   impl_->kernels.check_numbers(optimizer);
-  impl_->kernels.inspect(list, nullptr);
+  impl_->kernels.inspect_unscaled(list);
   impl_->kernels.decide(list, max_norm, decide_apply | decide_unscaled | decide_mean | decide_together);
   impl_->protocol.close_window(optimizer.gradients());
   return impl_->apply(optimizer, list, list.decisions());
@@ -274,7 +311,10 @@ sycl::event loss_scaler::step_accumulated(optimizer& optimizer, const float* max
 // --- Flags ---
 
 std::uint32_t* loss_scaler::device_user_flags() const { return &impl_->kernels.memory()->user_flags; }
-sycl::event loss_scaler::resume() { return impl_->kernels.resume(); }
+sycl::event loss_scaler::resume(const std::vector<sycl::event>& dependencies) {
+  impl_->engine().order_after(dependencies);
+  return impl_->kernels.resume();
+}
 
 // --- Readings ---
 

@@ -136,7 +136,7 @@ void step_protocol::need_scaled(const char* call) const {
     throw misuse_error(
         fmt::format("{}: nothing was scaled since the last update(), so these gradients are unscaled, or were dealt "
                     "with already; "
-                    "call scale(loss) before the backward pass, or begin_step() if your own kernel multiplies",
+                    "call begin_step() or scale(loss) before the backward pass",
                     call));
 }
 
@@ -166,11 +166,12 @@ void step_protocol::need_untouched(const char* call, const known_list& list) con
         fmt::format("{}: these gradients are unscaled already; call step(), then update(), first", call));
 }
 
-void step_protocol::need_steppable(const optimizer& stepping, const known_list& list, const float* max_norm) const {
+void step_protocol::need_steppable(const optimizer& stepping, const known_list& list,
+                                   const step_options& options) const {
   need_fresh("step", list);
   need_no_sums("step", stepping.gradients());
   if (list.reached != stage::unscaled) return;
-  if (max_norm != nullptr)
+  if (options.max_norm)
     throw misuse_error("step: these gradients are unscaled already; give max_norm to unscale(), or clip them by hand");
   if (list.unscaled_to != stepping.unscaled_gradients().prepared().id + 1)
     throw misuse_error(

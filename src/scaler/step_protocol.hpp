@@ -72,7 +72,7 @@ class step_protocol {
   void need_untouched(const char* call, const known_list& list) const;
 
   /// The optimizer may step: fresh gradients, or those that were unscaled to its own shadow and are not clipped again.
-  void need_steppable(const optimizer& stepping, const known_list& list, const float* max_norm) const;
+  void need_steppable(const optimizer& stepping, const known_list& list, const step_options& options) const;
 
   /// Sums are unscaled: calls that divide by the scale would do so twice.
   /// \param apart  a list that is known not to overlap `list`

@@ -44,6 +44,10 @@ address_checks::address_checks(const sycl::queue& queue, std::size_t tensors, bo
 }
 
 void address_checks::ask(std::size_t index, const std::string& name, std::uint64_t address) {
+  ask(described(index, name), address);
+}
+
+void address_checks::ask(const std::string& operand, std::uint64_t address) {
   const void* pointer = std::bit_cast<const void*>(address);
   const auto kind = sycl::get_pointer_type(pointer, context_);
   // Memory from the system's allocator cannot be told from memory of another context.
@@ -51,14 +55,18 @@ void address_checks::ask(std::size_t index, const std::string& name, std::uint64
     throw invalid_argument(fmt::format(
         "{}: its address {} is not USM memory of the engine's context; allocate it with the engine's queue, "
         "or make the engine with the queue that the memory belongs to",
-        described(index, name), pointer));
+        operand, pointer));
   // In a context of several parts of a device, the runtime names the wrong part. The whole is right.
   if (kind == sycl::usm::alloc::device && asks_device_)
     if (const sycl::device device = sycl::get_pointer_device(pointer, context_); root_of(device) != root_)
       throw invalid_argument(fmt::format(
           "{}: its address {} is memory of another device ({}) than the engine's; allocate it with the engine's queue",
-          described(index, name), pointer, device.get_info<sycl::info::device::name>()));
-  known_[place_of(address)] = address;
+          operand, pointer, device.get_info<sycl::info::device::name>()));
+  if (!known_.empty()) known_[place_of(address)] = address;
+}
+
+void check_address(const sycl::queue& queue, const char* operand, const void* address) {
+  address_checks(queue, 0).ask(operand, reinterpret_cast<std::uintptr_t>(address));
 }
 
 void refuse_alignment(std::size_t index, const std::string& name, const void* address, element_type type) {

@@ -29,6 +29,7 @@ class address_checks {
   /// Asks the runtime.
   /// \throws invalid_argument that names the tensor
   void ask(std::size_t index, const std::string& name, std::uint64_t address);
+  void ask(const std::string& operand, std::uint64_t address);
 
  private:
   std::size_t place_of(std::uint64_t address) const {
@@ -43,6 +44,10 @@ class address_checks {
   unsigned shift_ = 0;
   std::vector<std::uint64_t> known_;  ///< addresses that were found good, the last one of each place
 };
+
+/// For a single address.
+/// \throws invalid_argument that names the operand, if the device cannot read the memory
+void check_address(const sycl::queue& queue, const char* operand, const void* address);
 
 /// \throws invalid_argument that names the tensor and its type
 [[noreturn]] void refuse_alignment(std::size_t index, const std::string& name, const void* address, element_type type);

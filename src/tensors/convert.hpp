@@ -8,9 +8,10 @@
 
 namespace syclamp {
 
-/// What `convert` multiplies by: a number in device memory, one for all tensors or one for each group or tensor.
+/// What `convert` multiplies by: a number, or numbers in device memory, one for all tensors or one per group or tensor.
 struct factor {
-  const float* values = nullptr;
+  const float* values = nullptr;  ///< in device memory; null: `value`
+  float value = 1.0f;
   kernels::factor_kind kind = kernels::factor_kind::one;
   kernels::factor_per per = kernels::factor_per::list;
   std::uint32_t stride = 1;  ///< distance between the factors, in floats
@@ -30,8 +31,8 @@ inline sycl::event convert(const tensor_list& in, const tensor_list& out, const 
   const auto groups = library.groups_for(launch::convert_list, from.chunks);
   if (groups == 0) return {};
   return library.submit(in.get_engine().queue(), launch::convert_list, groups, from.addresses, from.kinds, to.addresses,
-                        to.kinds, from.starts, from.tensors, multiplier.values, multiplier.kind, multiplier.per,
-                        multiplier.stride, accumulate, only.word, only.wanted);
+                        to.kinds, from.starts, from.tensors, multiplier.values, multiplier.value, multiplier.kind,
+                        multiplier.per, multiplier.stride, accumulate, only.word, only.wanted);
 }
 
 /// Sets every element to zero, unless the word of its group, in device memory, is `spared`. The words lie `stride`

@@ -5,6 +5,7 @@
 #include "launch/operations.hpp"
 #include "tensors/convert.hpp"
 #include "tensors/list_checks.hpp"
+#include "tensors/scalar_arguments.hpp"
 #include "tensors/tensor_table.hpp"
 #include "tensors/unscaling.hpp"
 
@@ -15,89 +16,106 @@ using kernels::factor_per;
 
 namespace {
 
-/// Lets the scaler, if one has unscaled the gradients, skip the step if a limit, or the factor that follows from it, is
-/// negative or NaN.
+/// Lets the scaler that has unscaled the gradients, if one has, skip the step if a limit in device memory is negative
+/// or NaN, or a factor that follows from one.
 void check_limits(const unscaled_gradients& gradients, const float* limits, std::uint32_t count, std::uint32_t stride) {
   const step_gate* gate = gradients.gate();
-  if (gate == nullptr) return;
+  if (gate == nullptr || limits == nullptr) return;
   const engine& engine = gradients.list().get_engine();
   engine.kernels().submit(engine.queue(), launch::check_limits, 1, limits, count, stride, gate->memory,
                           gate->open_steps, gate->scales, gate->decisions);
 }
 
+factor divided_by(const kernels::scalar_argument& scale) {
+  return {.values = scale.address, .value = scale.value, .kind = factor_kind::divide};
+}
+
 }  // namespace
 
-unscaled_gradients unscale(const tensor_list& in, const tensor_list& out, const float* scale) {
-  check_given("unscale", "scale", scale);
+unscaled_gradients unscale(const tensor_list& in, const tensor_list& out, const scalar& scale,
+                           const std::vector<sycl::event>& dependencies) {
+  const auto divisor = scale_argument("unscale", scale);
   check_unscaling(in, out);
-  return unscaled_gradients(unscaling{out, convert(in, out, {.values = scale, .kind = factor_kind::divide})});
+  in.get_engine().order_after(dependencies);
+  return unscaled_gradients(unscaling{out, convert(in, out, divided_by(divisor))});
 }
 
-sycl::event scale(const tensor_list& in, const tensor_list& out, const float* factor) {
-  check_given("scale", "factor", factor);
+sycl::event scale(const tensor_list& in, const tensor_list& out, const scalar& factor,
+                  const std::vector<sycl::event>& dependencies) {
   check_pair("scale", in, out);
-  return convert(in, out, {.values = factor, .kind = factor_kind::multiply});
+  in.get_engine().order_after(dependencies);
+  return convert(in, out, {.values = factor.address(), .value = factor.value(), .kind = factor_kind::multiply});
 }
 
-unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, const float* scale,
-                              const inspection* unless_bad) {
-  check_given("accumulate", "scale", scale);
+unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, const scalar& scale,
+                              const inspection* unless_bad, const std::vector<sycl::event>& dependencies) {
+  const auto divisor = scale_argument("accumulate", scale);
   check_pair("accumulate", in, sum);
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
+  in.get_engine().order_after(dependencies);
   const condition only{unless_bad != nullptr ? &unless_bad->flags : nullptr, found_nothing};
-  return unscaled_gradients(
-      unscaling{sum, convert(in, sum, {.values = scale, .kind = factor_kind::divide}, true, only)});
+  return unscaled_gradients(unscaling{sum, convert(in, sum, divided_by(divisor), true, only)});
 }
 
-sycl::event clear_gradients(const tensor_list& list, const inspection* only_if_bad) {
+sycl::event clear_gradients(const tensor_list& list, const inspection* only_if_bad,
+                            const std::vector<sycl::event>& dependencies) {
+  list.get_engine().order_after(dependencies);
   return clear_unless(list, only_if_bad != nullptr ? &only_if_bad->flags : nullptr, 0, found_nothing);
 }
 
-sycl::event clip_coefficient(const engine& engine, const inspection* inspected, const float* max_norm,
-                             clip_result* result, norm_kind kind) {
-  return clip_coefficients(engine, inspected, 1, max_norm, result, kind);
+sycl::event clip_coefficient(const engine& engine, const inspection* inspected, const scalar& max_norm,
+                             clip_result* result, norm_kind kind, const std::vector<sycl::event>& dependencies) {
+  return clip_coefficients(engine, inspected, 1, max_norm, result, kind, dependencies);
 }
 
 sycl::event clip_coefficients(const engine& engine, const inspection* inspected, std::uint32_t count,
-                              const float* max_norm, clip_result* results, norm_kind kind) {
-  if (count == 0) return {};
+                              const scalar& max_norm, clip_result* results, norm_kind kind,
+                              const std::vector<sycl::event>& dependencies) {
+  const auto limit = limit_argument("clip_coefficients", "max_norm", max_norm);
+  const sycl::event ordered = engine.order_after(dependencies);
+  if (count == 0) return ordered;
   check_given("clip_coefficients", "inspected", inspected);
-  check_given("clip_coefficients", "max_norm", max_norm);
   check_given("clip_coefficients", "results", results);
   return engine.kernels().submit_items(engine.queue(), launch::clip_coefficients, count, inspected, count, kind,
-                                       max_norm, results);
+                                       limit.address, limit.value, results);
 }
 
-sycl::event clip(const unscaled_gradients& gradients, const clip_result* clip) {
+sycl::event clip(const unscaled_gradients& gradients, const clip_result* result,
+                 const std::vector<sycl::event>& dependencies) {
   const tensor_list& list = gradients.list();
-  check_given("clip", "by", clip);
+  check_given("clip", "result", result);
   check_pair("clip", list, list);
-  check_limits(gradients, &clip->coefficient, 1, 1);
-  return convert(list, list, {.values = &clip->coefficient, .kind = factor_kind::multiply});
+  list.get_engine().order_after(dependencies);
+  check_limits(gradients, &result->coefficient, 1, 1);
+  return convert(list, list, {.values = &result->coefficient, .kind = factor_kind::multiply});
 }
 
-sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result* clip) {
+sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result* results,
+                          const std::vector<sycl::event>& dependencies) {
   constexpr auto stride = static_cast<std::uint32_t>(sizeof(clip_result) / sizeof(float));
   const tensor_list& list = gradients.list();
-  check_given("clip_by_group", "by", clip);
+  check_given("clip_by_group", "results", results);
   check_pair("clip_by_group", list, list);
-  check_limits(gradients, &clip->coefficient, list.groups(), stride);
+  list.get_engine().order_after(dependencies);
+  check_limits(gradients, &results->coefficient, list.groups(), stride);
   return convert(
       list, list,
-      {.values = &clip->coefficient, .kind = factor_kind::multiply, .per = factor_per::group, .stride = stride});
+      {.values = &results->coefficient, .kind = factor_kind::multiply, .per = factor_per::group, .stride = stride});
 }
 
-sycl::event clip_by_value(const unscaled_gradients& gradients, const float* limit) {
+sycl::event clip_by_value(const unscaled_gradients& gradients, const scalar& limit,
+                          const std::vector<sycl::event>& dependencies) {
   const tensor_list& list = gradients.list();
-  check_given("clip_by_value", "limit", limit);
+  const auto bound = limit_argument("clip_by_value", "limit", limit);
   check_pair("clip_by_value", list, list);
-  check_limits(gradients, limit, 1, 1);
+  const sycl::event ordered = list.get_engine().order_after(dependencies);
+  check_limits(gradients, bound.address, 1, 1);
   const auto& table = list.prepared();
   launch::kernel_library& library = list.get_engine().kernels();
   const auto groups = library.groups_for(launch::clamp_list, table.chunks);
-  if (groups == 0) return {};
+  if (groups == 0) return ordered;
   return library.submit(list.get_engine().queue(), launch::clamp_list, groups, table.addresses, table.starts,
-                        table.kinds, table.tensors, limit);
+                        table.kinds, table.tensors, bound.address, bound.value);
 }
 
 }  // namespace syclamp

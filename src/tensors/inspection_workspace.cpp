@@ -47,8 +47,8 @@ void inspection_workspace::prepare_kernels() const {
   if (details_->histogram) library.prepare(launch::count_exponents);
 }
 
-sycl::event inspection_workspace::inspect(const float* scale, std::uint32_t stride) const {
-  if (details_) return inspect_details(scale, scale != nullptr ? stride : 0);
+sycl::event inspection_workspace::inspect(const kernels::scalar_argument& scale, std::uint32_t stride) const {
+  if (details_) return inspect_details(scale, scale.address != nullptr ? stride : 0);
   inspect_chunks();
   return add_up(scale);
 }
@@ -61,21 +61,22 @@ void inspection_workspace::inspect_chunks() const {
                    table.kinds, table.tensors, statistics_.get());
 }
 
-void inspection_workspace::unscale_chunks(const tensor_list& unscaled, const float* scale) const {
+void inspection_workspace::unscale_chunks(const tensor_list& unscaled, const kernels::scalar_argument& scale) const {
   const auto &table = tensors_.prepared(), &output = unscaled.prepared();
   launch::kernel_library& library = tensors_.get_engine().kernels();
   if (const auto groups = library.groups_for(launch::unscale_chunks, table.chunks); groups != 0)
     library.submit(tensors_.get_engine().queue(), launch::unscale_chunks, groups, table.addresses, table.starts,
-                   table.kinds, table.tensors, statistics_.get(), output.addresses, scale);
+                   table.kinds, table.tensors, statistics_.get(), output.addresses, scale.address, scale.value);
 }
 
-sycl::event inspection_workspace::add_up(const float* scale) const {
+sycl::event inspection_workspace::add_up(const kernels::scalar_argument& scale) const {
   const auto& table = tensors_.prepared();
   return tensors_.get_engine().kernels().submit(tensors_.get_engine().queue(), launch::inspect_total, 1,
-                                                statistics_.get(), table.starts, table.tensors, scale, result_.get());
+                                                statistics_.get(), table.starts, table.tensors, scale.address,
+                                                scale.value, result_.get());
 }
 
-sycl::event inspection_workspace::inspect_details(const float* scale, std::uint32_t stride) const {
+sycl::event inspection_workspace::inspect_details(const kernels::scalar_argument& scale, std::uint32_t stride) const {
   const auto& table = tensors_.prepared();
   launch::kernel_library& library = tensors_.get_engine().kernels();
   sycl::queue& queue = tensors_.get_engine().queue();
@@ -85,11 +86,11 @@ sycl::event inspection_workspace::inspect_details(const float* scale, std::uint3
                    statistics_.get());
   if (const auto groups = library.groups_for(launch::inspect_tensors, table.tensors); groups != 0)
     library.submit(queue, launch::inspect_tensors, groups, statistics_.get(), table.addresses, table.starts,
-                   table.kinds, table.tensors, scale, stride, details_->tensor_results.get());
+                   table.kinds, table.tensors, scale.address, scale.value, stride, details_->tensor_results.get());
   const auto groups = library.groups_for(launch::inspect_groups, details_->groups + std::uint64_t{1});
   return library.submit(queue, launch::inspect_groups, groups, details_->tensor_results.get(), table.tensors,
-                        details_->members.get(), details_->group_starts.get(), details_->groups, scale, stride,
-                        details_->group_results.get(), result_.get());
+                        details_->members.get(), details_->group_starts.get(), details_->groups, scale.address,
+                        scale.value, stride, details_->group_results.get(), result_.get());
 }
 
 void inspection_workspace::count_exponents() const {

@@ -21,15 +21,15 @@ class inspection_workspace {
   void prepare_kernels() const;
 
   /// All kernels of an inspection.
-  /// \param scale   of the elements, in device memory; null: they are not scaled
+  /// \param scale   of the elements, which may be absent: they are not scaled then
   /// \param stride  distance between the scales of two groups; 0: one scale for all
-  sycl::event inspect(const float* scale, std::uint32_t stride = 0) const;
+  sycl::event inspect(const kernels::scalar_argument& scale, std::uint32_t stride = 0) const;
 
   /// Without details: unscales the elements and writes the statistics of each chunk. The lists have been checked.
-  void unscale_chunks(const tensor_list& unscaled, const float* scale) const;
+  void unscale_chunks(const tensor_list& unscaled, const kernels::scalar_argument& scale) const;
 
   /// Without details: adds up the statistics of all chunks.
-  sycl::event add_up(const float* scale) const;
+  sycl::event add_up(const kernels::scalar_argument& scale) const;
 
   const tensor_list& tensors() const { return tensors_; }
 
@@ -56,7 +56,7 @@ class inspection_workspace {
   };
 
   void inspect_chunks() const;
-  sycl::event inspect_details(const float* scale, std::uint32_t stride) const;
+  sycl::event inspect_details(const kernels::scalar_argument& scale, std::uint32_t stride) const;
   void count_exponents() const;
 
   tensor_list tensors_;

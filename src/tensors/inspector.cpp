@@ -7,6 +7,7 @@
 #include "syclamp/gradients.hpp"
 #include "tensors/inspection_workspace.hpp"
 #include "tensors/list_checks.hpp"
+#include "tensors/scalar_arguments.hpp"
 #include "tensors/unscaling.hpp"
 
 namespace syclamp {
@@ -35,18 +36,24 @@ inspector::inspector(tensor_list list, inspection_level level)
   impl_->workspace.prepare_kernels();
 }
 
-sycl::event inspector::run(const float* scale) const { return impl_->workspace.inspect(scale); }
+sycl::event inspector::run(const std::optional<scalar>& scale, const std::vector<sycl::event>& dependencies) const {
+  const auto divisor = scale_argument("inspector", scale);
+  list().get_engine().order_after(dependencies);
+  return impl_->workspace.inspect(divisor);
+}
 
-unscaled_gradients inspector::unscale(const tensor_list& out, const float* scale) const {
+unscaled_gradients inspector::unscale(const tensor_list& out, const scalar& scale,
+                                      const std::vector<sycl::event>& dependencies) const {
   const inspection_workspace& workspace = impl_->workspace;
-  check_given("unscale", "scale", scale);
+  const auto divisor = scale_argument("unscale", scale);
   check_unscaling(workspace.tensors(), out);
+  list().get_engine().order_after(dependencies);
   if (workspace.has_details()) {
-    workspace.inspect(scale);
+    workspace.inspect(divisor);
     return syclamp::unscale(workspace.tensors(), out, scale);
   }
-  workspace.unscale_chunks(out, scale);
-  return unscaled_gradients(unscaling{out, workspace.add_up(scale)});
+  workspace.unscale_chunks(out, divisor);
+  return unscaled_gradients(unscaling{out, workspace.add_up(divisor)});
 }
 
 const tensor_list& inspector::list() const { return impl_->workspace.tensors(); }

@@ -23,7 +23,7 @@ struct cross_entropy_rows {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const void* logits,
                                          element_type logits_type, std::uint64_t logits_stride,
                                          const std::uint32_t* labels, std::uint32_t columns, float weight,
-                                         const float* loss_scale, float* losses, void* gradient,
+                                         const float* loss_scale, float loss_scale_value, float* losses, void* gradient,
                                          element_type gradient_type, std::uint64_t gradient_stride) {
     using floats = pack<float, Tuning.max_lanes>;
     constexpr float lowest = -0x1.fffffep127f;
@@ -42,7 +42,7 @@ struct cross_entropy_rows {
     };
     const float sum = over_row<sum_of, Tuning.max_lanes, Tuning.group_size>(item, local.sums, columns, 0.0f, power);
     const float wrong_label = label < columns ? 0.0f : __builtin_bit_cast(float, 0x7fc00000u);  // NaN: it must not pass
-    const float factor = (loss_scale != nullptr ? *loss_scale : 1.0f) * weight + wrong_label;
+    const float factor = scalar_argument{loss_scale, loss_scale_value}.get() * weight + wrong_label;
     if (item.id == 0) {
       const std::uint32_t column = label < columns ? label : 0;
       const float own = in.load(row, column, 1)[0] - largest;
@@ -69,7 +69,7 @@ struct squared_error_rows {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const void* y, element_type y_type,
                                          std::uint64_t y_stride, const void* target, element_type target_type,
                                          std::uint64_t target_stride, std::uint32_t columns, float weight,
-                                         const float* loss_scale, float* losses, void* gradient,
+                                         const float* loss_scale, float loss_scale_value, float* losses, void* gradient,
                                          element_type gradient_type, std::uint64_t gradient_stride) {
     using floats = pack<float, Tuning.max_lanes>;
     const row_matrix<Tuning.max_lanes> in(y, y_type, y_stride), to(target, target_type, target_stride);
@@ -85,7 +85,7 @@ struct squared_error_rows {
           return r * r;
         });
     if (item.id == 0) losses[row] = sum;
-    const float factor = 2.0f * ((loss_scale != nullptr ? *loss_scale : 1.0f) * weight);
+    const float factor = 2.0f * (scalar_argument{loss_scale, loss_scale_value}.get() * weight);
     if (out.exists())
       for_each_pack_of_row<Tuning.max_lanes, Tuning.group_size>(
           item, columns, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {

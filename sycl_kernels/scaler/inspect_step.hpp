@@ -29,15 +29,16 @@ struct inspect_step {
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          chunk_statistics* statistics, inspection* result, scaler_memory* memory,
                                          scale_state* states, open_step* open_steps, const float* max_norm,
-                                         std::uint32_t mode, std::uint32_t list, step_decision* decisions) {
+                                         float max_norm_value, std::uint32_t mode, std::uint32_t list,
+                                         step_decision* decisions) {
     walk::run(item, local.chunks, {addresses, starts, kinds, tensors}, statistics, only_looking{});
     // The first work-item has written what its group has found: its ticket releases that, and acquires the others'.
     if (item.id == 0) local.is_last = take_ticket(&memory->tickets) + 1 == item.groups ? 1 : 0;
     if constexpr (Tuning.group_size > 1) item.barrier();
     if (local.is_last != 0) {
       if (item.id == 0) memory->tickets = 0;
-      decision::run(item, local.all, statistics, starts, tensors, result, memory, states, open_steps, max_norm, mode,
-                    list, decisions);
+      decision::run(item, local.all, statistics, starts, tensors, result, memory, states, open_steps, max_norm,
+                    max_norm_value, mode, list, decisions);
     }
   }
 };

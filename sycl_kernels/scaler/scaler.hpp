@@ -22,9 +22,9 @@
 namespace syclamp::kernels {
 
 /// True if a limit or a learning rate in device memory is negative or NaN: one that was checked before, or `max_norm`,
-/// which may be null.
-inline bool has_invalid_numbers(const scaler_memory& memory, const float* max_norm) {
-  return memory.invalid_numbers != 0 || (max_norm != nullptr && !is_limit(*max_norm));
+/// which may be absent.
+inline bool has_invalid_numbers(const scaler_memory& memory, scalar_argument max_norm) {
+  return memory.invalid_numbers != 0 || (max_norm.is_given() && !is_limit(max_norm.get()));
 }
 
 /// What was seen of the gradients of one scale, by this rank or by all.
@@ -89,7 +89,7 @@ inline void enter(step_record& record, const inspection& result, std::uint32_t f
 
 /// Decides the gradients of one list, of which `seen` tells: one inspection for each scale.
 inline void decide_list(const inspection* result, const rank_flags* ranks, scaler_memory* memory, scale_state* states,
-                        open_step* open_steps, std::uint32_t scales, const float* max_norm, std::uint32_t mode,
+                        open_step* open_steps, std::uint32_t scales, scalar_argument max_norm, std::uint32_t mode,
                         std::uint32_t list, step_decision* decisions) {
   const scaling_rule& rule = memory->rule;
   const bool is_step = (mode & decide_apply) != 0, is_enabled = rule.mode != scaling_mode::disabled;
@@ -97,7 +97,7 @@ inline void decide_list(const inspection* result, const rank_flags* ranks, scale
   const float share = (mode & decide_mean) != 0 && batches != 0 ? 1.0f / static_cast<float>(batches) : 1.0f;
   const float norm = norm_of_all(result, ranks, scales) * share;
   const bool is_invalid = ranks != nullptr ? ranks[0].invalid != 0.0f : has_invalid_numbers(*memory, max_norm);
-  const float clip = max_norm != nullptr && !is_invalid ? clip_factor(norm, *max_norm) : 1.0f;
+  const float clip = max_norm.is_given() && !is_invalid ? clip_factor(norm, max_norm.get()) : 1.0f;
   if (is_invalid) memory->invalid_numbers = 1;
 
   bool all_finite = true, any_elements = false, is_skipped = (mode & decide_mean) != 0 && batches == 0;
@@ -108,7 +108,7 @@ inline void decide_list(const inspection* result, const rank_flags* ranks, scale
     is_skipped = is_skipped || (ranks != nullptr && is_enabled && ranks[i].skipped != 0.0f);
   }
   if ((mode & decide_jointly) != 0 && is_enabled && memory->joint_flags != 0) is_skipped = true;
-  const bool norm_overflows = max_norm != nullptr && all_finite && !is_finite(norm);
+  const bool norm_overflows = max_norm.is_given() && all_finite && !is_finite(norm);
   const bool spikes = is_step && rule.spike_threshold > 0.0f && all_finite && is_finite(norm) &&
                       is_spike(norm, rule.spike_threshold, rule.spike_window, states[0].norm_mean,
                                states[0].norm_variance, states[0].norms);
@@ -232,10 +232,11 @@ struct inspect_and_decide {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_statistics* statistics,
                                          const std::uint64_t* starts, std::uint32_t tensors, inspection* result,
                                          scaler_memory* memory, scale_state* states, open_step* open_steps,
-                                         const float* max_norm, std::uint32_t mode, std::uint32_t list,
-                                         step_decision* decisions) {
-    total::run(item, local, statistics, starts, tensors, &states->scale, result);
-    if (item.id == 0) decide_list(result, nullptr, memory, states, open_steps, 1, max_norm, mode, list, decisions);
+                                         const float* max_norm, float max_norm_value, std::uint32_t mode,
+                                         std::uint32_t list, step_decision* decisions) {
+    total::run(item, local, statistics, starts, tensors, &states->scale, no_scalar, result);
+    if (item.id == 0)
+      decide_list(result, nullptr, memory, states, open_steps, 1, {max_norm, max_norm_value}, mode, list, decisions);
   }
 };
 
@@ -246,8 +247,10 @@ struct decide_gradients {
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* result,
                                          const rank_flags* ranks, scaler_memory* memory, scale_state* states,
                                          open_step* open_steps, std::uint32_t scales, const float* max_norm,
-                                         std::uint32_t mode, std::uint32_t list, step_decision* decisions) {
-    if (item.id == 0) decide_list(result, ranks, memory, states, open_steps, scales, max_norm, mode, list, decisions);
+                                         float max_norm_value, std::uint32_t mode, std::uint32_t list,
+                                         step_decision* decisions) {
+    if (item.id == 0)
+      decide_list(result, ranks, memory, states, open_steps, scales, {max_norm, max_norm_value}, mode, list, decisions);
   }
 };
 
@@ -257,15 +260,17 @@ struct report_jointly {
 
   /// `given`: decisions of gradients that were decided on before; null if they were not.
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* result, std::uint32_t scales,
-                                         const float* max_norm, const step_decision* given, scaler_memory* memory) {
+                                         const float* max_norm, float max_norm_value, const step_decision* given,
+                                         scaler_memory* memory) {
     if (item.id != 0) return;
     std::uint32_t flags = memory->joint_flags;
     for (std::uint32_t i = 0; i < scales; ++i) {
       flags |= result[i].flags;
       if (given != nullptr && given[i].apply == 0 && result[i].elements != 0) flags |= found_skip;
     }
-    if (max_norm != nullptr && !is_finite(norm_of_all(result, nullptr, scales))) flags |= found_skip;
-    if (has_invalid_numbers(*memory, max_norm)) flags |= found_skip;
+    if (scalar_argument{max_norm, max_norm_value}.is_given() && !is_finite(norm_of_all(result, nullptr, scales)))
+      flags |= found_skip;
+    if (has_invalid_numbers(*memory, {max_norm, max_norm_value})) flags |= found_skip;
     memory->joint_flags = flags;
   }
 };
@@ -300,7 +305,7 @@ struct fill_rank_flags {
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* result,
                                          const scaler_memory* memory, std::uint32_t scales, const float* max_norm,
-                                         bool jointly, rank_flags* ranks) {
+                                         float max_norm_value, bool jointly, rank_flags* ranks) {
     const std::uint64_t i = item.global_id<Tuning.group_size>();
     if (i >= scales) return;
     const auto flag = [](bool is_set) { return is_set ? 1.0f : 0.0f; };
@@ -309,7 +314,7 @@ struct fill_rank_flags {
     own.nan = flag((result[i].flags & found_nan) != 0);
     own.by_user = flag(memory->user_flags != 0);
     own.skipped = flag(jointly && memory->joint_flags != 0);
-    own.invalid = flag(has_invalid_numbers(*memory, max_norm));
+    own.invalid = flag(has_invalid_numbers(*memory, {max_norm, max_norm_value}));
     own.has_elements = flag(result[i].elements != 0);
     enter_squares(own, result[i]);
     ranks[i] = own;

@@ -48,6 +48,17 @@ struct tensor_kind {
 /// `chunk_statistics::first_nonfinite` when the chunk is finite.
 inline constexpr std::uint32_t no_bad_element = ~std::uint32_t{0};
 
+/// A number as the host passes it to a kernel: at an address in device memory, or by value if the address is null.
+/// Kernels take the two as separate parameters. A negative value means that an optional number was not given.
+struct scalar_argument {
+  const float* address;
+  float value;
+
+  float get() const { return address != nullptr ? *address : value; }
+  bool is_given() const { return address != nullptr || value >= 0.0f; }
+};
+inline constexpr float no_scalar = -1.0f;
+
 /// Sums that FP32 cannot hold are kept in units of 2^200 or 2^-200: the exponent of a sum is -200, 0 or 200.
 inline constexpr std::int32_t sum_unit = 200;
 

@@ -29,7 +29,7 @@ struct cast_list {
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const stream in{piece.address(), piece.type()};
       const stream out{out_addresses[piece.tensor()], tensor_kind::type(out_kinds[piece.tensor()])};
-      const factor_pair factor(scales, kind, factor_per::tensor, 1, piece);
+      const factor_pair factor(scales, 1.0f, kind, factor_per::tensor, 1, piece);
       const random_stream noise(seed, step != nullptr ? *step : 0, piece.tensor());
       const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
       words over = 0;  // in each lane

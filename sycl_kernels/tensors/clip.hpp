@@ -17,12 +17,13 @@ struct clip_coefficients {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* result, std::uint32_t count,
-                                         norm_kind kind, const float* max_norm, clip_result* results) {
+                                         norm_kind kind, const float* max_norm, float max_norm_value,
+                                         clip_result* results) {
     const std::uint64_t i = item.global_id<Tuning.group_size>();
     if (i >= count) return;
     const float norm = unscaled_norm(result[i], kind);
     results[i].norm = norm;
-    results[i].coefficient = clip_factor(norm, *max_norm);
+    results[i].coefficient = clip_factor(norm, scalar_argument{max_norm, max_norm_value}.get());
   }
 };
 
@@ -32,10 +33,11 @@ struct clamp_list {
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
-                                         const float* limit) {
+                                         const float* limit_address, float limit_value) {
     constexpr unsigned lanes = Tuning.max_lanes;
-    if (!is_limit(*limit)) return;
-    const pack<float, lanes> highest = *limit, lowest = -*limit;
+    const float limit = scalar_argument{limit_address, limit_value}.get();
+    if (!is_limit(limit)) return;
+    const pack<float, lanes> highest = limit, lowest = -limit;
     const tensor_table table{addresses, starts, kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const typed_stream<format<element_type::float32>> data{piece.address()};

@@ -23,16 +23,16 @@ struct convert_list {
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const std::uint64_t* in_addresses,
                                          const std::uint32_t* in_kinds, const std::uint64_t* out_addresses,
                                          const std::uint32_t* out_kinds, const std::uint64_t* starts,
-                                         std::uint32_t tensors, const float* factors, factor_kind kind, factor_per per,
-                                         std::uint32_t stride, bool accumulate, const std::uint32_t* word,
-                                         std::uint32_t wanted) {
+                                         std::uint32_t tensors, const float* factors, float factor_value,
+                                         factor_kind kind, factor_per per, std::uint32_t stride, bool accumulate,
+                                         const std::uint32_t* word, std::uint32_t wanted) {
     constexpr unsigned lanes = Tuning.max_lanes;
     if (word != nullptr && *word != wanted) return;
     const tensor_table table{in_addresses, starts, in_kinds, tensors};
     for_each_piece(item, table, [&](const segment& piece) __attribute__((always_inline)) {
       const stream in{piece.address(), piece.type()};
       const stream out{out_addresses[piece.tensor()], tensor_kind::type(out_kinds[piece.tensor()])};
-      const factor_pair factor(factors, kind, per, stride, piece);
+      const factor_pair factor(factors, factor_value, kind, per, stride, piece);
       const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
       if (out.exists())
         with_streams(in, out, [&](auto from, auto to) __attribute__((always_inline)) {

@@ -296,7 +296,7 @@ struct inspect_total {
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_statistics* statistics,
                                          const std::uint64_t* starts, std::uint32_t tensors, const float* scale,
-                                         inspection* result) {
+                                         float scale_value, inspection* result) {
     const std::uint32_t chunks = chunks_of(starts[tensors]);
     totals mine;
     for (std::uint32_t chunk = item.id < adders ? item.id : chunks; chunk < chunks; chunk += adders) {
@@ -313,9 +313,9 @@ struct inspect_total {
       all.result.first_nonfinite_tensor = tensor_at(starts, tensors, all.result.first_nonfinite);
       all.result.first_nonfinite -= starts[all.result.first_nonfinite_tensor];
     }
-    inspection result = finished(all, scale);
-    result.abs_sum = __builtin_bit_cast(float, 0x7fc00000u);  // was not asked for: a NaN, not a number
-    *result = result;
+    inspection summary = finished(all, {scale, scale_value});
+    summary.abs_sum = __builtin_bit_cast(float, 0x7fc00000u);  // was not asked for: a NaN, not a number
+    *result = summary;
   }
 };
 

@@ -41,8 +41,8 @@ struct inspect_pieces {
 };
 
 /// The scale of a group: the same for all if `stride` is 0. `scale` may be null.
-inline const float* scale_of(const float* scale, std::uint32_t stride, std::uint64_t group) {
-  return scale != nullptr ? scale + group * stride : nullptr;
+inline scalar_argument scale_of(const float* scale, float value, std::uint32_t stride, std::uint64_t group) {
+  return {scale != nullptr ? scale + group * stride : nullptr, value};
 }
 
 template <reduction_tuning Tuning>
@@ -54,7 +54,7 @@ struct inspect_tensors {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const chunk_statistics* statistics,
                                          const std::uint64_t* addresses, const std::uint64_t* starts,
                                          const std::uint32_t* kinds, std::uint32_t tensors, const float* scale,
-                                         std::uint32_t stride, inspection* results) {
+                                         float scale_value, std::uint32_t stride, inspection* results) {
     for (std::uint64_t tensor = item.group; tensor < tensors; tensor += item.groups) {
       const std::uint64_t begin = starts[tensor], end = starts[tensor + 1] - tensor_kind::padding(kinds[tensor]);
       const bool exists = addresses[tensor] != 0 && begin != end;
@@ -70,7 +70,8 @@ struct inspect_tensors {
         mine = merge(mine, part);
       }
       const totals all = reduce_over_group<Tuning.group_size>(item, local.all, mine);
-      if (item.id == 0) results[tensor] = finished(all, scale_of(scale, stride, tensor_kind::group(kinds[tensor])));
+      if (item.id == 0)
+        results[tensor] = finished(all, scale_of(scale, scale_value, stride, tensor_kind::group(kinds[tensor])));
     }
   }
 };
@@ -85,7 +86,8 @@ struct inspect_groups {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const inspection* of_tensors,
                                          std::uint32_t tensors, const std::uint32_t* members,
                                          const std::uint32_t* group_starts, std::uint32_t groups, const float* scale,
-                                         std::uint32_t stride, inspection* of_groups, inspection* of_all) {
+                                         float scale_value, std::uint32_t stride, inspection* of_groups,
+                                         inspection* of_all) {
     for (std::uint64_t group = item.group; group <= groups; group += item.groups) {
       const bool is_all = group == groups;
       const std::uint32_t begin = is_all ? 0 : group_starts[group], end = is_all ? tensors : group_starts[group + 1];
@@ -95,8 +97,9 @@ struct inspect_groups {
       const totals all = reduce_over_group<Tuning.group_size>(item, local.all, mine);
       if (item.id == 0) {
         // All groups together have a scale only if it is the same for all.
-        const bool is_scaled = scale != nullptr && (!is_all || stride == 0);
-        (is_all ? *of_all : of_groups[group]) = finished(all, is_scaled ? scale_of(scale, stride, group) : nullptr);
+        const bool has_scale = !is_all || stride == 0;
+        (is_all ? *of_all : of_groups[group]) = finished(
+            all, has_scale ? scale_of(scale, scale_value, stride, group) : scalar_argument{nullptr, no_scalar});
       }
     }
   }

@@ -184,17 +184,17 @@ struct totals {
       result, {{result.sum_of_squares, 0}, result.squares_exponent}, {{result.abs_sum, 0}, result.abs_sum_exponent}};
 }
 
-/// The result, with what follows from the counts. `scale` may be null.
-[[gnu::always_inline]] inline inspection finished(const totals& all, const float* scale) {
+/// The result, with what follows from the counts.
+[[gnu::always_inline]] inline inspection finished(const totals& all, scalar_argument scale) {
   constexpr std::uint32_t infinity = format<element_type::float32>::infinity;
   inspection result = all.result;
   result.amax = as_float(result.amax_bits);
-  result.scale = scale != nullptr ? *scale : 1.0f;
+  result.scale = scale.is_given() ? scale.get() : 1.0f;
   const factor_pair unscale(result.scale, factor_kind::divide);  // exactly as it will be unscaled
   result.unscaled_amax = unscale(result.amax);
   // Finite gradients that unscaling would turn into Inf or NaN are an overflow as well (law 2), also beside a NaN.
   const std::uint32_t unscaled = __builtin_bit_cast(std::uint32_t, unscale(all.largest_finite)) & 0x7fffffffu;
-  const bool overflows = scale != nullptr && unscaled >= infinity;
+  const bool overflows = scale.is_given() && unscaled >= infinity;
   result.flags |= (result.inf_count != 0 || overflows ? found_inf : 0u) | (result.nan_count != 0 ? found_nan : 0u);
   const wide_sum squares = all.squares.folded(), magnitudes = all.magnitudes.folded();
   result.sum_of_squares = squares.part.sum;

@@ -55,7 +55,7 @@ struct unscaling_piece {
 /// The effect of an inspection that unscales.
 struct unscaling {
   const std::uint64_t* addresses;
-  const float* divisor;
+  float divisor;
   factor_pair factor;
   chunk_statistics* bad;  ///< of this work-item, in local memory
 
@@ -75,7 +75,7 @@ struct unscaling {
     }
   }
   chunk_statistics counted() const { return *bad; }
-  float scale() const { return *divisor; }
+  float scale() const { return divisor; }
   bool has_overwritten(const segment& piece) const { return addresses[piece.tensor()] == piece.address(); }
 };
 
@@ -90,9 +90,10 @@ struct unscale_chunks {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,
                                          const std::uint64_t* starts, const std::uint32_t* kinds, std::uint32_t tensors,
                                          chunk_statistics* statistics, const std::uint64_t* out_addresses,
-                                         const float* scale) {
+                                         const float* scale_address, float scale_value) {
+    const float scale = scalar_argument{scale_address, scale_value}.get();
     walk::run(item, local.of_walk, {addresses, starts, kinds, tensors}, statistics,
-              unscaling{out_addresses, scale, factor_pair(*scale, factor_kind::divide), &local.bad[item.id]});
+              unscaling{out_addresses, scale, factor_pair(scale, factor_kind::divide), &local.bad[item.id]});
   }
 };
 

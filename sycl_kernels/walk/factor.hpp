@@ -22,8 +22,10 @@ struct factor_pair {
   }
 
   /// The factor of the tensor to which `piece` belongs.
-  factor_pair(const float* factors, factor_kind kind, factor_per per, std::uint32_t stride, const segment& piece)
-      : factor_pair(kind == factor_kind::one ? 1.0f : factors[index(per, piece) * stride], kind) {}
+  /// The factors lie `stride` floats apart; if their address is null, all of them are `value`.
+  factor_pair(const float* factors, float value, factor_kind kind, factor_per per, std::uint32_t stride,
+              const segment& piece)
+      : factor_pair(factors == nullptr ? value : factors[index(per, piece) * stride], kind) {}
 
   template <typename V>
   V operator()(V x) const {

@@ -62,7 +62,7 @@ class resumable_training {
         scaler(engine, policy) {}
 
   /// Step `number`, counted from 0. Its gradients overflow if that ends in 2 or 5.
-  void step(std::uint64_t number, const float* max_norm = nullptr) {
+  void step(std::uint64_t number, const syclamp::step_options& options = {}) {
     const double scale = static_cast<double>(scaler.get_scale());
     std::vector<std::uint8_t> content = zeros(storage_.gradient);
     for (std::uint64_t i = 0; i < total(); ++i) put(content, storage_.gradient, i, gradient(number, i) * scale);
@@ -70,7 +70,7 @@ class resumable_training {
       put(content, storage_.gradient, 1234, std::numeric_limits<double>::infinity());
     engine.queue().memcpy(gradients_.data(), content.data(), content.size()).wait();
     scaler.begin_step();
-    scaler.step(optimizer, max_norm);
+    scaler.step(optimizer, options);
     scaler.update();
   }
 

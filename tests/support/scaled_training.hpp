@@ -49,11 +49,11 @@ struct training {
   }
 
   /// A whole step whose unscaled gradients are `value`.
-  syclamp::step_record step(float value, float special = 0.0f, const float* max_norm = nullptr) {
+  syclamp::step_record step(float value, float special = 0.0f, const syclamp::step_options& options = {}) {
     const float scale = scaler.get_scale();
     scaler.begin_step();
     backward(value, scale, special);
-    scaler.step(optimizer, max_norm);
+    scaler.step(optimizer, options);
     scaler.update();
     return scaler.outcome();
   }

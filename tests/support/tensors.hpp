@@ -80,8 +80,10 @@ struct tensors_of_all_sizes {
 };
 
 struct device_scalar {
-  device_scalar(const syclamp::engine& engine, float value) : memory(engine.queue(), {value}) {}
+  device_scalar(const syclamp::engine& owner, float value) : engine(owner), memory(engine.queue(), {value}) {}
   operator const float*() const { return memory.data(); }
+  operator syclamp::scalar() const { return syclamp::device_value(engine, memory.data()); }
+  syclamp::engine engine;
   device_buffer<float> memory;
 };
 

@@ -102,26 +102,23 @@ void write(const Value& value) {
 class training {
  public:
   training(const engine& engine, const json& request)
-      : on_(engine),
+      : engine_(engine),
         type_(type_named(request.at("type").get<std::string>())),
         sizes_(request.at("sizes").get<std::vector<std::uint64_t>>()),
         total_(0),
         weights_(engine, total() * sizeof(float)),
         gradients_(engine, total_ * bytes_per_element(type_)),
         model_(engine, total_ * bytes_per_element(type_)),
-        max_norm_(engine, sizeof(float)),
         optimizer_((weights_.read(), engine), parameters(), settings_of(request)),
         scaler_(engine, policy_of(request)),
-        clips_(!request.at("max_norm").is_null()) {
-    if (clips_) *limit() = request.at("max_norm").get<float>();
-  }
+        options_(options_of(request)) {}
 
   void step() {
     gradients_.read();
     scaler_.begin_step();
-    scaler_.step(optimizer_, clips_ ? limit() : nullptr);
+    scaler_.step(optimizer_, options_);
     scaler_.update();
-    on_.wait();
+    engine_.wait();
   }
 
   void report() const {
@@ -132,7 +129,7 @@ class training {
       for (std::size_t i = 0; i < optimizer_.size(); ++i) {
         const array_view moment = optimizer_.state(i, k);
         std::vector<float> values(moment.count());
-        on_.queue().memcpy(values.data(), moment.data(), values.size() * sizeof(float)).wait();
+        engine_.queue().memcpy(values.data(), moment.data(), values.size() * sizeof(float)).wait();
         std::cout.write(reinterpret_cast<const char*>(values.data()),
                         static_cast<std::streamsize>(values.size() * sizeof(float)));
       }
@@ -146,7 +143,11 @@ class training {
     return total_;
   }
 
-  float* limit() const { return reinterpret_cast<float*>(max_norm_.data()); }
+  static step_options options_of(const json& request) {
+    const json& max_norm = request.at("max_norm");
+    if (max_norm.is_null()) return {};
+    return {.max_norm = max_norm.get<float>()};
+  }
 
   static scaling_policy policy_of(const json& request) {
     scaling_policy policy = scaling_preset("pytorch");
@@ -169,14 +170,14 @@ class training {
     return all;
   }
 
-  engine on_;
+  engine engine_;
   element_type type_;
   std::vector<std::uint64_t> sizes_;
   std::uint64_t total_;
-  shared_memory weights_, gradients_, model_, max_norm_;
+  shared_memory weights_, gradients_, model_;
   fused_optimizer optimizer_;
   loss_scaler scaler_;
-  bool clips_;
+  step_options options_;
 };
 
 int run() {

@@ -25,6 +25,7 @@
 #include <syclamp/matrix/activation.hpp>
 #include <syclamp/matrix/gemm.hpp>
 #include <syclamp/matrix/matrix_view.hpp>
+#include <syclamp/scalar.hpp>
 
 namespace syclamp {
 
@@ -84,17 +85,15 @@ struct loss_values {
 /// The scale is applied in FP32 before the gradient is rounded. Logits of any size are safe. A label that is not a
 /// column makes the loss and the gradient of its row NaN.
 /// \param gradient    may be the logits; nothing: only the loss is computed
-/// \param loss_scale  in device memory; null means 1
 sycl::event softmax_cross_entropy(const engine& engine, const matrix_view& logits, const std::uint32_t* labels,
                                   const loss_values& loss, const std::optional<matrix_view>& gradient,
-                                  const float* loss_scale = nullptr);
+                                  const scalar& loss_scale = 1.0f);
 
 /// The mean over all elements of (y - target)², and its gradient with respect to y times the loss scale. `of_rows` gets
 /// the sum of each row.
 /// \param gradient    may be y; nothing: only the loss is computed
-/// \param loss_scale  in device memory; null means 1
 sycl::event mean_squared_error(const engine& engine, const matrix_view& y, const matrix_view& target,
                                const loss_values& loss, const std::optional<matrix_view>& gradient,
-                               const float* loss_scale = nullptr);
+                               const scalar& loss_scale = 1.0f);
 
 }  // namespace syclamp

@@ -103,8 +103,8 @@ TEST_CASE("scale, step and update recorded once and replayed are the same bits a
       [&](pair_of_optimizers& code) {
         loss_scaler& scaler = code.first.scaler;
         scaler.scale(loss_list);
-        if (unscales) scaler.unscale(code.first.optimizer, max_norm);
-        scaler.step(code.first.optimizer, unscales ? nullptr : static_cast<const float*>(max_norm));
+        if (unscales) scaler.unscale(code.first.optimizer, {.max_norm = max_norm});
+        scaler.step(code.first.optimizer, unscales ? step_options{} : step_options{.max_norm = max_norm});
         scaler.update();
       },
       mode);
@@ -123,7 +123,7 @@ TEST_CASE("joint steps, accumulation and a consensus can be recorded, too") {
         [&](pair_of_optimizers& code) {
           code.first.scaler.begin_step();
           optimizer* const both[] = {&code.first.optimizer, &code.second};
-          code.first.scaler.step(both, max_norm);
+          code.first.scaler.step(both, {.max_norm = max_norm});
           code.first.scaler.update();
         },
         mode);
@@ -141,7 +141,7 @@ TEST_CASE("joint steps, accumulation and a consensus can be recorded, too") {
             scaler.accumulate(optimizer->gradients(), code.of_sum.gradients());
             scaler.update();
           }
-          scaler.step_accumulated(code.of_sum, max_norm);
+          scaler.step_accumulated(code.of_sum, {.max_norm = max_norm});
         },
         mode);
     CHECK(direct.of_sum.weight() > 0);

@@ -237,7 +237,7 @@ TEMPLATE_TEST_CASE("softmax cross-entropy and its gradient, times the loss scale
       const device_loss loss(engine, rows);
       const device_scalar device_scale(engine, static_cast<float>(scale));
       softmax_cross_entropy(engine, logits.view(), device_labels.data(), loss.view(), dz.view(),
-                            scale == 1.0 ? nullptr : static_cast<const float*>(device_scale));
+                            scale == 1.0 ? scalar(1.0f) : scalar(device_scale));
       engine.wait();
 
       const auto at = logits.read();
@@ -317,12 +317,12 @@ TEST_CASE("a gradient that FP16 would lose survives by the loss scale, because i
   const auto view = [&](const typed_buffer& buffer) {
     return matrix_view(buffer.data(), rows, columns, buffer.type());
   };
-  const auto lost = [&](const float* value) {
+  const auto lost = [&](const scalar& value) {
     mean_squared_error(engine, view(y), view(target), loss.view(), view(dy), value);
     engine.wait();
     return dy.values()[rows * columns / 2] == 0.0;
   };
-  CHECK(lost(nullptr));
+  CHECK(lost(1.0f));
   CHECK_FALSE(lost(scale));
 }
 

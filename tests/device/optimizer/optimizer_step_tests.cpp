@@ -49,7 +49,7 @@ struct model {
   /// What is the same, and can be recorded.
   void step() {
     scaler.begin_step();
-    scaler.step(optimizer, max_norm);
+    scaler.step(optimizer, {.max_norm = max_norm});
     scaler.update();
   }
 

@@ -31,10 +31,10 @@ void check_unscaling_first(const engine& engine, const optimizer_settings& setti
     for (run* const first : {&fused, &apart})
       first->backward(10 * t, overflows ? std::optional(run::flat::total() - 7) : std::nullopt);
     of_fused.begin_step();
-    of_fused.step(fused.optimizer, max_norm);
+    of_fused.step(fused.optimizer, {.max_norm = max_norm});
     of_fused.update();
     of_apart.begin_step();
-    of_apart.unscale(apart.optimizer, max_norm);
+    of_apart.unscale(apart.optimizer, {.max_norm = max_norm});
     of_apart.step(apart.optimizer);
     of_apart.update();
 

@@ -39,7 +39,7 @@ TEST_CASE("a max_norm that is negative or NaN skips the step") {
   CAPTURE(engine.profile_name(), wrong, is_disabled);
   training code(engine, {.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic, .growth_interval = 1});
   const device_scalar max_norm(engine, wrong);
-  code.step(1.0f, 0.0f, max_norm);
+  code.step(1.0f, 0.0f, {.max_norm = max_norm});
   check_skipped(code);
   check_recovery(code);
 }
@@ -48,9 +48,9 @@ TEST_CASE("a max_norm of zero or infinity is a limit") {
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   training code(engine);
-  CHECK(code.step(1.0f, 0.0f, device_scalar(engine, infinity)).clip == 1.0f);
+  CHECK(code.step(1.0f, 0.0f, {.max_norm = device_scalar(engine, infinity)}).clip == 1.0f);
   CHECK(code.optimizer.weight() == 1.0f);
-  CHECK(code.step(1.0f, 0.0f, device_scalar(engine, 0.0f)).clip == 0.0f);
+  CHECK(code.step(1.0f, 0.0f, {.max_norm = device_scalar(engine, 0.0f)}).clip == 0.0f);
   CHECK(code.optimizer.weight() == 1.0f);
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("a wrong max_norm skips all of a joint step, in unscale and with a con
     adding_optimizer other(engine, 10, others.data());
     code.scaler.begin_step();
     code.backward(1.0f, code.scaler.get_scale());
-    code.scaler.step(std::vector<optimizer*>{&other, &code.optimizer}, max_norm);
+    code.scaler.step(std::vector<optimizer*>{&other, &code.optimizer}, {.max_norm = max_norm});
     code.scaler.update();
     CHECK(other.weight() == 0.0f);
     check_skipped(code);
@@ -74,7 +74,7 @@ TEST_CASE("a wrong max_norm skips all of a joint step, in unscale and with a con
     training code(engine);
     code.scaler.begin_step();
     code.backward(1.0f, code.scaler.get_scale());
-    code.scaler.unscale(code.optimizer, max_norm);
+    code.scaler.unscale(code.optimizer, {.max_norm = max_norm});
     code.scaler.step(code.optimizer);
     code.scaler.update();
     check_skipped(code);
@@ -82,7 +82,7 @@ TEST_CASE("a wrong max_norm skips all of a joint step, in unscale and with a con
   }
   SECTION("consensus") {
     training code(engine, {}, {.consensus = [](sycl::queue&, float*, std::size_t) {}});
-    code.step(1.0f, 0.0f, max_norm);
+    code.step(1.0f, 0.0f, {.max_norm = max_norm});
     check_skipped(code);
     check_recovery(code);
   }
@@ -108,14 +108,14 @@ TEST_CASE("a wrong number of one rank skips the step of all, and their scales st
   training wrong(engine, policy, {.consensus = record_numbers}), right(engine, policy, {.consensus = add_numbers});
   const device_scalar limit(engine, 1.0f);
   SECTION("max_norm") {
-    wrong.step(1.0f, 0.0f, device_scalar(engine, no_number));
-    right.step(1.0f, 0.0f, limit);
+    wrong.step(1.0f, 0.0f, {.max_norm = device_scalar(engine, no_number)});
+    right.step(1.0f, 0.0f, {.max_norm = limit});
   }
   SECTION("learning rate") {
     const device_scalar rate(engine, no_number);
     wrong.optimizer.inside().set_lr_source(rate);
-    wrong.step(1.0f, 0.0f, limit);
-    right.step(1.0f, 0.0f, limit);
+    wrong.step(1.0f, 0.0f, {.max_norm = limit});
+    right.step(1.0f, 0.0f, {.max_norm = limit});
   }
   SECTION("learning rate, before unscale") {
     const device_scalar rate(engine, no_number);
@@ -162,7 +162,7 @@ TEST_CASE("a scale that the caller sets does not hide a wrong number") {
   training code(engine);
   code.scaler.begin_step();
   code.backward(1.0f, code.scaler.get_scale());
-  code.scaler.step(code.optimizer, device_scalar(engine, -1.0f));
+  code.scaler.step(code.optimizer, {.max_norm = device_scalar(engine, -1.0f)});
   code.scaler.update(8.0f);
   CHECK(code.scaler.outcome().status == step_status::invalid_number);
   CHECK(code.scaler.outcome().next_scale == 8.0f);
@@ -289,7 +289,7 @@ TEST_CASE("several scales: each of them tells of a wrong number, and none tells 
   const device_scalar wrong(engine, -1.0f), right(engine, 1.0f);
   for (const bool is_wrong : {true, false, true, false}) {
     scaler.begin_step();
-    scaler.inspect(list, is_wrong ? wrong : right);
+    scaler.inspect(list, {.max_norm = is_wrong ? wrong : right});
     scaler.update();
     for (const std::uint32_t scale : {0u, 1u})
       CHECK((scaler.outcome(scale).outcome == step_outcome::invalid_number) == is_wrong);

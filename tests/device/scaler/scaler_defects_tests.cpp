@@ -211,7 +211,7 @@ TEST_CASE("D25: with scaling off, clipping and stepping take the same path") {
   CAPTURE(engine.profile_name());
   training code(engine, {.mode = scaling_mode::disabled});
   const device_scalar max_norm(engine, 5.0f);
-  const step_record record = code.step(1.0f, 0.0f, max_norm);
+  const step_record record = code.step(1.0f, 0.0f, {.max_norm = max_norm});
   CHECK(record.was_applied());
   CHECK(record.norm == 10.0f);
   CHECK(record.clip == 5.0f / (10.0f + 1e-6f));

@@ -97,7 +97,7 @@ TEST_CASE("what a step sees of many chunks is what the oracle sees, whichever of
     const float scale = scaler.get_scale();
 
     scaler.begin_step();
-    scaler.inspect(list, max_norm);
+    scaler.inspect(list, {.max_norm = max_norm});
     scaler.update();
 
     const step_record record = scaler.outcome();
@@ -139,8 +139,8 @@ TEST_CASE("a step is three kernels, one more if it unscales, and no wait") {
   engine.wait();
   const bool unscales = GENERATE(false, true);
   const std::uint64_t kernels = engine.statistics().kernels_submitted, waits = engine.statistics().waits;
-  if (unscales) code.scaler.unscale(code.optimizer, max_norm);
-  code.scaler.step(code.optimizer, unscales ? nullptr : static_cast<const float*>(max_norm));
+  if (unscales) code.scaler.unscale(code.optimizer, {.max_norm = max_norm});
+  code.scaler.step(code.optimizer, unscales ? step_options{} : step_options{.max_norm = max_norm});
   code.scaler.update();
   CHECK(engine.statistics().kernels_submitted - kernels == (unscales ? 4 : 3));
   CHECK(engine.statistics().waits == waits);
@@ -192,7 +192,8 @@ TEST_CASE("misuse is refused with what to call, and changes nothing") {
   scaler.unscale(code.optimizer);
   CHECK_THROWS_MATCHES(scaler.unscale(code.optimizer), misuse_error, says("unscaled already"));
   const device_scalar max_norm(engine, 1.0f);
-  CHECK_THROWS_MATCHES(scaler.step(code.optimizer, max_norm), misuse_error, says("give max_norm to unscale()"));
+  CHECK_THROWS_MATCHES(scaler.step(code.optimizer, {.max_norm = max_norm}), misuse_error,
+                       says("give max_norm to unscale()"));
   CHECK_THROWS_MATCHES(scaler.state(), misuse_error, says("call update() first"));
   scaler.step(code.optimizer);
   CHECK_THROWS_MATCHES(scaler.step(code.optimizer), misuse_error, says("call update() first"));
@@ -227,7 +228,7 @@ TEST_CASE("law 8: finite gradients with an infinite norm are skipped if they are
   CAPTURE(engine.profile_name());
   training code(engine, {.init_scale = 1, .growth_interval = 1});
   const device_scalar max_norm(engine, 1.0f);
-  const step_record skipped = code.step(1e38f, 0.0f, max_norm);
+  const step_record skipped = code.step(1e38f, 0.0f, {.max_norm = max_norm});
   CHECK(skipped.outcome == step_outcome::norm_overflow);
   CHECK(skipped.status == step_status::norm_overflow);
   CHECK(skipped.next_scale == 1.0f);
@@ -243,7 +244,7 @@ TEST_CASE("the decision clips by the norm of the unscaled gradients") {
   const device_scalar max_norm(engine, 5.0f);
   code.scaler.begin_step();
   code.backward(1.0f, 256.0f);  // norm 10
-  const step_decision* decision = code.scaler.inspect(code.optimizer.gradients(), max_norm);
+  const step_decision* decision = code.scaler.inspect(code.optimizer.gradients(), {.max_norm = max_norm});
   step_decision read;
   engine.queue().memcpy(&read, decision, sizeof read).wait();
   CHECK(read.apply == 1);
@@ -331,7 +332,7 @@ TEST_CASE("all together also means a norm that overflows") {
   const device_scalar max_norm(engine, 100.0f);
   code.scaler.begin_step();
   code.backward(1e38f, 1.0f);
-  code.scaler.step(std::vector<optimizer*>{&other, &code.optimizer}, max_norm);
+  code.scaler.step(std::vector<optimizer*>{&other, &code.optimizer}, {.max_norm = max_norm});
   code.scaler.update();
   CHECK(other.weight() == 0.0f);
   CHECK(code.scaler.outcome().outcome == step_outcome::norm_overflow);
@@ -416,7 +417,7 @@ TEST_CASE("an accumulation window drops bad micro-batches and applies the mean o
     add(no_number, false);
     add(2.0f, false);
     const device_scalar max_norm(engine, 1.0f);
-    scaler.step_accumulated(optimizer, max_norm);
+    scaler.step_accumulated(optimizer, {.max_norm = max_norm});
     scaler.update();
     CHECK(optimizer.weight() == 1.5f * scaler.outcome().clip);
     CHECK(scaler.outcome().clip < 1.0f);
@@ -508,7 +509,7 @@ TEST_CASE("a disabled scaler applies everything, whatever was clipped or found b
   CAPTURE(engine.profile_name());
   training code(engine, {.mode = scaling_mode::disabled});
   const device_scalar max_norm(engine, 1.0f);
-  code.step(1.0f, 0.0f, max_norm);
+  code.step(1.0f, 0.0f, {.max_norm = max_norm});
   code.scaler.begin_step();
   code.backward(1.0f, 1.0f, infinity);
   code.scaler.step(std::vector<optimizer*>{&code.optimizer});
@@ -550,7 +551,7 @@ TEST_CASE("gradients are dealt with once, whatever the calls") {
   CHECK_THROWS_AS(code.scaler.step(std::vector<optimizer*>{&code.optimizer, &code.optimizer}), invalid_argument);
   code.scaler.unscale(code.optimizer);
   CHECK_THROWS_AS(code.scaler.accumulate(code.optimizer.gradients(), sum), misuse_error);
-  CHECK_THROWS_AS(code.scaler.step(std::vector<optimizer*>{&code.optimizer}, max_norm), misuse_error);
+  CHECK_THROWS_AS(code.scaler.step(std::vector<optimizer*>{&code.optimizer}, {.max_norm = max_norm}), misuse_error);
   code.scaler.step(std::vector<optimizer*>{&code.optimizer});
   CHECK_THROWS_AS(code.scaler.accumulate(code.optimizer.gradients(), sum), misuse_error);
   code.scaler.update();
@@ -567,7 +568,7 @@ TEST_CASE("a limit that was given to unscale holds for a joint step, too") {
   const device_scalar max_norm(engine, 5.0f);
   code.scaler.begin_step();
   code.backward(1.0f, 4.0f);  // norm 10
-  code.scaler.unscale(code.optimizer, max_norm);
+  code.scaler.unscale(code.optimizer, {.max_norm = max_norm});
   code.scaler.step(std::vector<optimizer*>{&code.optimizer, &other});
   code.scaler.update();
   CHECK(code.optimizer.weight() == 5.0f / (10.0f + 1e-6f));
@@ -575,7 +576,7 @@ TEST_CASE("a limit that was given to unscale holds for a joint step, too") {
   // And so does its refusal.
   code.scaler.begin_step();
   code.backward(5e37f, 4.0f);
-  code.scaler.unscale(code.optimizer, max_norm);
+  code.scaler.unscale(code.optimizer, {.max_norm = max_norm});
   code.scaler.step(std::vector<optimizer*>{&code.optimizer, &other});
   code.scaler.update();
   CHECK(other.weight() == 1.0f);
@@ -606,7 +607,7 @@ TEST_CASE("a spike is seen with a consensus, too, and a norm that is not finite 
   for (int i = 0; i < 8; ++i) CHECK(code.step(i % 2 == 0 ? 1.0f : 1.1f).was_applied());
   CHECK(code.step(5.0f).outcome == step_outcome::skipped_by_user);
   const device_scalar max_norm(engine, 1.0f);
-  CHECK(code.step(1e38f, 0.0f, max_norm).outcome == step_outcome::norm_overflow);
+  CHECK(code.step(1e38f, 0.0f, {.max_norm = max_norm}).outcome == step_outcome::norm_overflow);
   CHECK(code.step(1e18f).outcome == step_outcome::skipped_by_user);  // too large to enter the mean
   CHECK(code.step(50.0f).outcome == step_outcome::skipped_by_user);  // which is as it was
 }

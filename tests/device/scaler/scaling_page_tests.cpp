@@ -71,14 +71,10 @@ TEST_CASE("page: clipping") {
   page code;
   loss_scaler scaler(page_engine(), {.init_scale = 2});
   adding_optimizer& optimizer = code.optimizer;
-  const device_scalar norm_limit(page_engine(), 1.0f), value_limit(page_engine(), 0.25f);
-  const float* max_norm = norm_limit;
-  const float* limit = value_limit;
-
   SECTION("by the norm") {
     scaler.scale(code.loss);
     code.backward();
-    scaler.step(optimizer, max_norm);
+    scaler.step(optimizer, {.max_norm = 1.0f});
     scaler.update();
     CHECK(scaler.outcome().norm == 5.0f);  // 100 gradients of 1/2
     CHECK(scaler.outcome().clip == 1.0f / (5.0f + 1e-6f));
@@ -87,7 +83,7 @@ TEST_CASE("page: clipping") {
     scaler.scale(code.loss);
     code.backward();
     const unscaled_gradients gradients = scaler.unscale(optimizer);
-    clip_by_value(gradients, limit);  // or whatever you do to them
+    clip_by_value(gradients, 0.25f);  // or whatever you do to them
     scaler.step(optimizer);
     scaler.update();
     CHECK(code.optimizer.weight() == 0.25f);
@@ -264,8 +260,7 @@ TEST_CASE("page: what the calls out of order say") {
   scaler.scale(code.loss);
   scaler.unscale(optimizer);
   CHECK_THAT(message([&] { scaler.unscale(optimizer); }), contains("these gradients are unscaled already"));
-  CHECK_THAT(message([&] { scaler.step(optimizer, code.gradient_memory.data()); }),
-             contains("give max_norm to unscale()"));
+  CHECK_THAT(message([&] { scaler.step(optimizer, {.max_norm = 1.0f}); }), contains("give max_norm to unscale()"));
   CHECK_THAT(message([&] { scaler.state(); }), contains("half a step cannot be saved"));
   scaler.step(optimizer);
   CHECK_THAT(message([&] { scaler.step(optimizer); }), contains("these gradients were dealt with already"));

@@ -99,7 +99,7 @@ void check_goes_on(const optimizer_case& test_case, const storage_case& storage,
   const temporary_folder folder;
   const auto file = folder.path() / "run.ckpt";
   const auto limit_of = [&](const device_scalar& limit) {
-    return way.is_clipped ? static_cast<const float*>(limit) : nullptr;
+    return way.is_clipped ? syclamp::step_options{.max_norm = limit} : syclamp::step_options{};
   };
   resumable_training whole(way.from, test_case.settings, storage, way.cut_before, policy);
   const device_scalar limit_here(whole.engine, 0.05f);

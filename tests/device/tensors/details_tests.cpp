@@ -331,7 +331,7 @@ TEST_CASE("a refused call leaves the results of the one before") {
   inspector.run();
 
   CHECK_THROWS_AS(inspector.unscale(other, scale), invalid_argument);
-  CHECK_THROWS_AS(inspector.unscale(list, nullptr), invalid_argument);
+  CHECK_THROWS_AS(inspector.unscale(list, 0.0f), invalid_argument);
   CHECK(inspector.result().scale == 1.0f);
 }
 

@@ -255,14 +255,15 @@ TEST_CASE("lists that do not fit are refused with the tensor's name and the reme
   CHECK_THROWS_MATCHES(cast(twice, apart), invalid_argument, MessageMatches(ContainsSubstring("overlaps the input")));
   CHECK_NOTHROW(clear_gradients(twice));
   const tensor_list wide(engine, {{{memory.data() + 60, 10, element_type::float64}, "wide"}});
-  CHECK_THROWS_MATCHES(unscale(fp32(0, 10), fp32(20, 10), nullptr), invalid_argument,
-                       MessageMatches(ContainsSubstring("scale is null")));
-  CHECK_THROWS_AS(scale(fp32(0, 10), fp32(20, 10), nullptr), invalid_argument);
-  CHECK_THROWS_AS(accumulate(fp32(0, 10), fp32(20, 10), nullptr), invalid_argument);
+  CHECK_THROWS_MATCHES(unscale(fp32(0, 10), fp32(20, 10), 0.0f), invalid_argument,
+                       MessageMatches(ContainsSubstring("scale is 0; it must be positive")));
+  CHECK_THROWS_MATCHES(device_value(engine, nullptr), invalid_argument,
+                       MessageMatches(ContainsSubstring("its address is null")));
+  CHECK_THROWS_AS(accumulate(fp32(0, 10), fp32(20, 10), std::numeric_limits<float>::infinity()), invalid_argument);
   CHECK_THROWS_AS(clip_coefficient(engine, nullptr, s, nullptr), invalid_argument);
   CHECK_THROWS_AS(clip(unscaled_gradients::never_scaled(fp32(0, 10)), nullptr), invalid_argument);
-  CHECK_THROWS_AS(clip_by_value(unscaled_gradients::never_scaled(fp32(0, 10)), nullptr), invalid_argument);
-  CHECK_THROWS_AS(inspector(fp32(0, 10)).unscale(fp32(20, 10), nullptr), invalid_argument);
+  CHECK_THROWS_AS(clip_by_value(unscaled_gradients::never_scaled(fp32(0, 10)), -1.0f), invalid_argument);
+  CHECK_THROWS_AS(inspector(fp32(0, 10)).unscale(fp32(20, 10), -2.0f), invalid_argument);
   CHECK_THROWS_MATCHES(cast(fp32(0, 10), fp32(20, 10), {.scales = s, .divide = true}), invalid_argument,
                        MessageMatches(ContainsSubstring("unscale")));
   CHECK_THROWS_MATCHES(cast(fp32(0, 10), wide), invalid_argument, MessageMatches(ContainsSubstring("not written")));

@@ -219,7 +219,7 @@ TEST_CASE("chunks add up exactly, in sums, counts and places beyond 2^32") {
   const device_buffer<inspection> total(engine.queue(), std::vector<inspection>(1));
 
   engine.kernels().submit(engine.queue(), launch::inspect_total, 1, memory.data(), starts.data(), 2, nullptr,
-                          total.data());
+                          kernels::no_scalar, total.data());
   engine.wait();
   const inspection result = total.read()[0];
 

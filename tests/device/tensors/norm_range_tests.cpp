@@ -85,7 +85,7 @@ TEST_CASE("presets without a ceiling keep clipping, however large their scales g
     training code(engine, policy);
     std::uint64_t applied = 0, overflows = 0;
     for (int i = 0; i < 400; ++i) {
-      const step_record record = code.step(1.0f, 0.0f, max_norm);  // norm 10
+      const step_record record = code.step(1.0f, 0.0f, {.max_norm = max_norm});  // norm 10
       overflows += record.outcome == step_outcome::skipped_inf ? 1 : 0;
       if (!record.was_applied()) continue;
       ++applied;
@@ -120,7 +120,7 @@ TEMPLATE_TEST_CASE("norm and clip coefficient are right at every scale", "", bfl
           engine,
           {.mode = scaling_mode::fixed, .init_scale = std::ldexp(1.0f, scale), .min = 0x1p-126f, .max = 0x1p127f});
       scaler.begin_step();
-      scaler.inspect(list, max_norm);
+      scaler.inspect(list, {.max_norm = max_norm});
       scaler.update();
       const step_record record = scaler.outcome();
       if (std::ldexp(truth.largest, -scale) > static_cast<double>(std::numeric_limits<float>::max())) {
@@ -214,7 +214,7 @@ TEST_CASE("unscaling in place does not lose a norm beyond the range of squares")
     policy.power_of_two = false;
     loss_scaler scaler(engine, policy);
     scaler.begin_step();
-    scaler.unscale(in, out, max_norm);
+    scaler.unscale(in, out, {.max_norm = max_norm});
     scaler.update();
     check_close(scaler.outcome().norm, truth);
     check_close(scaler.outcome().clip, std::min(1.0, 1.0 / (truth + 1e-6)), 2 * norm_tolerance);
@@ -275,7 +275,7 @@ TEST_CASE("ranks with sums of any size agree on a norm") {
       loss_scaler scaler(engine, {.mode = scaling_mode::fixed, .init_scale = 0x1p40f, .max = 0x1p127f},
                          {.consensus = hook});
       scaler.begin_step();
-      scaler.inspect(list, max_norm);
+      scaler.inspect(list, {.max_norm = max_norm});
       scaler.update();
       return scaler.outcome();
     };
@@ -308,7 +308,7 @@ TEST_CASE("several scales: the norm over all of them stays in range") {
   const tensor_list list(engine, {{{a.data(), 4}, "", 0}, {{b.data(), 9}, "", 1}});
   loss_scaler scaler(engine, {.mode = scaling_mode::fixed, .init_scale = 1.0f}, {.scales = 2});
   scaler.begin_step();
-  scaler.inspect(list, max_norm);
+  scaler.inspect(list, {.max_norm = max_norm});
   scaler.update();
   check_close(scaler.outcome().norm, std::sqrt(13.0) * 0x1p100);
 }

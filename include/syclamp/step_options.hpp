@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a call of `loss_scaler` may do to gradients besides unscaling them.
+#pragma once
+
+#include <optional>
+
+#include <syclamp/scalar.hpp>
+
+namespace syclamp {
+
+struct step_options {
+  /// Clips the L2 norm of the unscaled gradients to this limit. Not given: no clipping. A value that is negative or NaN
+  /// is refused. If a `device_value` is negative or NaN, the step is skipped with the status `invalid_number`.
+  std::optional<scalar> max_norm = {};
+
+  /// For a joint step of several optimizers: clips the gradients of each optimizer by their own norm. By default all of
+  /// them are clipped by the norm over all gradients.
+  bool clip_separately = false;
+};
+
+}  // namespace syclamp
