@@ -19,6 +19,7 @@
 #include <syclamp/cast.hpp>
 #include <syclamp/hyper_parameters.hpp>
 #include <syclamp/optimizer.hpp>
+#include <syclamp/optimizer_progress.hpp>
 #include <syclamp/optimizer_settings.hpp>
 
 namespace syclamp {
@@ -80,6 +81,11 @@ class fused_optimizer final : public optimizer {
                   const std::vector<optimizer_settings>& settings, const storage_options& storage = {});
   ~fused_optimizer() override;
 
+  /// A moved-from optimizer can only be destroyed or assigned to. Scalers and recorded steps refer to the object that
+  /// they were given: move it before it steps, or give them the new one.
+  fused_optimizer(fused_optimizer&&) noexcept;
+  fused_optimizer& operator=(fused_optimizer&&) noexcept;
+
   // --- A step -------------------------------------------------------------------------------------------------------
 
   const tensor_list& gradients() const override;
@@ -92,8 +98,11 @@ class fused_optimizer final : public optimizer {
 
   sycl::event apply(const step_inputs& inputs) override;
 
-  /// Applies gradients that were never scaled; nothing is skipped.
-  sycl::event apply();
+  /// Applies gradients that were never scaled. Nothing is skipped.
+  sycl::event apply(const std::vector<sycl::event>& dependencies = {});
+
+  /// Sets all gradients to zero, for backward passes that add to them.
+  sycl::event zero_gradients(const std::vector<sycl::event>& dependencies = {});
 
   // --- Hyper-parameters: from the next step on, without waiting; not while a graph is recorded (`misuse_error`) ------
 
@@ -120,9 +129,17 @@ class fused_optimizer final : public optimizer {
 
   // --- Readings -----------------------------------------------------------------------------------------------------
 
+  /// The steps that the device has finished, from host-visible memory. Does not wait. Any thread.
+  optimizer_progress progress(std::uint32_t group = 0) const;
+
   const std::uint64_t* device_steps(std::uint32_t group = 0) const;  ///< applied steps, in device memory
-  std::uint64_t steps(std::uint32_t group = 0) const;                ///< the same; waits
-  std::size_t size() const;                                          ///< number of parameters
+  std::uint64_t steps(std::uint32_t group = 0) const;                ///< applied steps of all that was submitted; waits
+
+  /// The settings of a group, with the learning rate that `set_lr` gave, or those of a checkpoint that was loaded. What
+  /// kernels have changed on the device is not in them.
+  optimizer_settings settings(std::uint32_t group = 0) const;
+  double lr(std::uint32_t group = 0) const;  ///< of `settings(group)`: before the schedule
+  std::size_t size() const;                  ///< number of parameters
   std::uint32_t groups() const;
   std::uint32_t states() const;                                        ///< moments that each parameter has
   std::uint64_t device_bytes() const;                                  ///< that the library keeps for it
@@ -138,6 +155,8 @@ class fused_optimizer final : public optimizer {
 
  private:
   struct impl;
+  impl& state() const;  ///< \throws misuse_error if this was moved from
+
   std::unique_ptr<impl> impl_;
 };
 

@@ -21,6 +21,7 @@
 #include <syclamp/log.hpp>
 #include <syclamp/loss_scaler.hpp>
 #include <syclamp/optimizer.hpp>
+#include <syclamp/optimizer_progress.hpp>
 #include <syclamp/optimizer_settings.hpp>
 #include <syclamp/policy_names.hpp>
 #include <syclamp/presets.hpp>

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -14,7 +16,9 @@
 #include "optimizer/optimizer_parts.hpp"
 #include "optimizer/optimizer_rules.hpp"
 #include "optimizer/optimizer_storage.hpp"
+#include "optimizer/step_progress.hpp"
 #include "syclamp/error.hpp"
+#include "syclamp/gradients.hpp"
 #include "tensors/list_checks.hpp"
 #include "tensors/tensor_table.hpp"
 
@@ -61,15 +65,23 @@ struct fused_optimizer::impl {
           fmt::format("optimizer: there is a parameter in group {}, but there are settings for {} groups",
                       used_groups - 1, settings.size()));
     host_groups.resize(std::max<std::size_t>({settings.size(), used_groups, 1}));
-    for (std::size_t i = 0; i < host_groups.size(); ++i)
-      host_groups[i] = {rule_of(settings[settings.size() == 1 ? 0 : i]).hyper, {}, 0, 0};
+    for (std::size_t i = 0; i < host_groups.size(); ++i) {
+      host_settings.push_back(settings[settings.size() == 1 ? 0 : i]);
+      host_groups[i] = {rule_of(host_settings[i]).hyper, {}, 0, 0};
+    }
     sycl::queue& queue = engine.queue();
     device_groups = allocate_on_device<parameter_group>(queue, host_groups.size());
     memory = allocate_on_device<kernels::optimizer_memory>(queue, 1);
     always_apply = allocate_on_device<step_decision>(queue, 1);
-    const kernels::optimizer_memory initial{static_cast<std::uint32_t>(host_groups.size()), 0,
-                                            storage.options().rounding_mode == rounding::stochastic ? 1u : 0u, 0,
-                                            storage.options().seed};
+    progress.emplace(engine, host_groups.size());
+    const kernels::optimizer_memory initial{
+        .groups = static_cast<std::uint32_t>(host_groups.size()),
+        .tickets = 0,
+        .stochastic = storage.options().rounding_mode == rounding::stochastic ? 1u : 0u,
+        .unused = 0,
+        .seed = storage.options().seed,
+        .finished = 0,
+        .progress = progress->device_address()};
     const step_decision apply_all;
     queue.memcpy(device_groups.get(), host_groups.data(), host_groups.size() * sizeof host_groups[0]);
     queue.memcpy(memory.get(), &initial, sizeof initial);
@@ -93,9 +105,10 @@ struct fused_optimizer::impl {
                      table.kinds, table.tensors, device_groups.get(), decisions, stride, piece_norms.get(),
                      tensor_norms.get());
     }
-    return library.submit(queue, *rule.step, groups, table.addresses, table.starts, table.kinds, table.tensors,
-                          storage.device_slots(), device_groups.get(), memory.get(), decisions, stride,
-                          tensor_norms.get());
+    const sycl::event step = library.submit(queue, *rule.step, groups, table.addresses, table.starts, table.kinds,
+                                            table.tensors, storage.device_slots(), device_groups.get(), memory.get(),
+                                            decisions, stride, tensor_norms.get());
+    return progress->publish(engine, step);
   }
 
   /// Learning rates may be computed on the device from now on: steps have to check them.
@@ -127,6 +140,8 @@ struct fused_optimizer::impl {
   optimizer_rule rule;
   optimizer_storage storage;
   std::vector<parameter_group> host_groups;
+  std::vector<optimizer_settings> host_settings;  ///< of each group, as the caller gave them
+  std::optional<step_progress> progress;
   device_array<parameter_group> device_groups;
   device_array<kernels::optimizer_memory> memory;
   device_array<step_decision> always_apply;
@@ -146,32 +161,47 @@ fused_optimizer::fused_optimizer(const engine& engine, std::vector<parameter> pa
 fused_optimizer::~fused_optimizer() {
   if (is_runtime_gone()) leave_to_exit(impl_);
 }
+fused_optimizer::fused_optimizer(fused_optimizer&&) noexcept = default;
+fused_optimizer& fused_optimizer::operator=(fused_optimizer&&) noexcept = default;
+
+fused_optimizer::impl& fused_optimizer::state() const {
+  if (!impl_) throw misuse_error("optimizer: it was moved to another object; use that one");
+  return *impl_;
+}
 
 // --- A step ---
 
-const tensor_list& fused_optimizer::gradients() const { return impl_->storage.gradients(); }
-const tensor_list& fused_optimizer::unscaled_gradients() const { return impl_->storage.unscaled_gradients(); }
+const tensor_list& fused_optimizer::gradients() const { return state().storage.gradients(); }
+const tensor_list& fused_optimizer::unscaled_gradients() const { return state().storage.unscaled_gradients(); }
 
 bool fused_optimizer::check_numbers(std::uint32_t* invalid_numbers) {
-  if (!impl_->has_device_rates) return false;
-  impl_->engine.kernels().submit(impl_->engine.queue(), launch::check_rates, 1, impl_->device_groups.get(), groups(),
-                                 invalid_numbers);
+  if (!state().has_device_rates) return false;
+  state().engine.kernels().submit(state().engine.queue(), launch::check_rates, 1, state().device_groups.get(), groups(),
+                                  invalid_numbers);
   return true;
 }
 
 sycl::event fused_optimizer::apply(const step_inputs& inputs) {
-  return impl_->apply(inputs.gradients, inputs.decisions, inputs.per_group);
+  return state().apply(inputs.gradients, inputs.decisions, inputs.per_group);
 }
 
-sycl::event fused_optimizer::apply() { return impl_->apply(gradients(), impl_->always_apply.get(), false); }
+sycl::event fused_optimizer::apply(const std::vector<sycl::event>& dependencies) {
+  state().engine.order_after(dependencies);
+  return state().apply(gradients(), state().always_apply.get(), false);
+}
+
+sycl::event fused_optimizer::zero_gradients(const std::vector<sycl::event>& dependencies) {
+  return clear_gradients(gradients(), nullptr, dependencies);
+}
 
 // --- Hyper-parameters ---
 
 void fused_optimizer::set_lr(double lr, std::uint32_t group) {
-  impl_->check_group(group);
-  parameter_group next = impl_->host_groups[group];
-  next.hyper.lr = checked_lr(impl_->rule.name, lr);
-  impl_->send(group, next);
+  state().check_group(group);
+  parameter_group next = state().host_groups[group];
+  next.hyper.lr = checked_lr(state().rule.name, lr);
+  state().send(group, next);
+  std::visit([&](auto& settings) { settings.lr = lr; }, state().host_settings[group]);
 }
 
 void fused_optimizer::set_lr(double lr) {
@@ -179,11 +209,11 @@ void fused_optimizer::set_lr(double lr) {
 }
 
 void fused_optimizer::set_lr_source(const float* lr, std::uint32_t group) {
-  impl_->check_group(group);
-  parameter_group next = impl_->host_groups[group];
+  state().check_group(group);
+  parameter_group next = state().host_groups[group];
   next.lr = reinterpret_cast<std::uintptr_t>(lr);
-  if (lr != nullptr) impl_->expect_device_rates();
-  impl_->send(group, next);
+  if (lr != nullptr) state().expect_device_rates();
+  state().send(group, next);
 }
 
 void fused_optimizer::set_lr_source(const float* lr) {
@@ -191,76 +221,92 @@ void fused_optimizer::set_lr_source(const float* lr) {
 }
 
 void fused_optimizer::set(const optimizer_settings& settings, std::uint32_t group) {
-  impl_->check_group(group);
+  state().check_group(group);
   const optimizer_rule rule = rule_of(settings);
-  if (rule.name != impl_->rule.name || rule.step != impl_->rule.step)
+  if (rule.name != state().rule.name || rule.step != state().rule.step)
     throw invalid_argument(
         fmt::format("optimizer: these settings need another kernel ({}) than it was made with ({}); make "
                     "a new optimizer",
-                    rule.step->name, impl_->rule.step->name));
-  parameter_group next = impl_->host_groups[group];
+                    rule.step->name, state().rule.step->name));
+  parameter_group next = state().host_groups[group];
   next.hyper = rule.hyper;
-  impl_->send(group, next);
+  state().send(group, next);
+  state().host_settings[group] = settings;
 }
 
 void fused_optimizer::set_schedule(const lr_schedule& schedule) {
   check(schedule);
   for (std::uint32_t i = 0; i < groups(); ++i) {
-    parameter_group next = impl_->host_groups[i];
+    parameter_group next = state().host_groups[i];
     next.schedule = schedule;
-    impl_->send(i, next);
+    state().send(i, next);
   }
 }
 
 hyper_parameters* fused_optimizer::device_hyper_parameters(std::uint32_t group) const {
-  impl_->check_group(group);
-  impl_->expect_device_rates();
-  return &impl_->device_groups[group].hyper;
+  state().check_group(group);
+  state().expect_device_rates();
+  return &state().device_groups[group].hyper;
 }
 
 // --- Readings ---
 
 const std::uint64_t* fused_optimizer::device_steps(std::uint32_t group) const {
-  impl_->check_group(group);
-  return &impl_->device_groups[group].applied;
+  state().check_group(group);
+  return &state().device_groups[group].applied;
 }
 
 std::uint64_t fused_optimizer::steps(std::uint32_t group) const {
   std::uint64_t applied = 0;
-  need_no_recording(impl_->engine.queue());
-  impl_->engine.queue().memcpy(&applied, device_steps(group), sizeof applied).wait();
+  need_no_recording(state().engine.queue());
+  state().engine.queue().memcpy(&applied, device_steps(group), sizeof applied).wait();
   return applied;
 }
 
-std::size_t fused_optimizer::size() const { return impl_->storage.parameters().size(); }
-std::uint32_t fused_optimizer::groups() const { return static_cast<std::uint32_t>(impl_->host_groups.size()); }
-std::uint32_t fused_optimizer::states() const { return impl_->rule.states(); }
-std::uint64_t fused_optimizer::device_bytes() const { return impl_->storage.device_bytes(); }
-const engine& fused_optimizer::get_engine() const { return impl_->engine; }
+optimizer_progress fused_optimizer::progress(std::uint32_t group) const {
+  state().check_group(group);
+  return state().progress->read(group);
+}
+
+optimizer_settings fused_optimizer::settings(std::uint32_t group) const {
+  state().check_group(group);
+  return with_hyper(state().host_settings[group], state().host_groups[group].hyper);
+}
+
+double fused_optimizer::lr(std::uint32_t group) const {
+  return std::visit([](const auto& settings) { return settings.lr; }, settings(group));
+}
+
+std::size_t fused_optimizer::size() const { return state().storage.parameters().size(); }
+std::uint32_t fused_optimizer::groups() const { return static_cast<std::uint32_t>(state().host_groups.size()); }
+std::uint32_t fused_optimizer::states() const { return state().rule.states(); }
+std::uint64_t fused_optimizer::device_bytes() const { return state().storage.device_bytes(); }
+const engine& fused_optimizer::get_engine() const { return state().engine; }
 
 array_view fused_optimizer::state(std::size_t parameter, std::uint32_t index) const {
   if (parameter >= size() || index >= states())
     throw invalid_argument(fmt::format("optimizer: there is no moment {} of parameter {}; it has {} of {} parameters",
                                        index, parameter, states(), size()));
-  return impl_->storage.state(parameter, index);
+  return state().storage.state(parameter, index);
 }
 
 std::vector<float> fused_optimizer::weights(std::size_t parameter) const {
   if (parameter >= size())
     throw invalid_argument(fmt::format("optimizer: there is no parameter {}; it has {}", parameter, size()));
-  return impl_->storage.read_weights(parameter);
+  return state().storage.read_weights(parameter);
 }
 
 optimizer_parts fused_optimizer::parts() const {
-  return {impl_->engine,
-          impl_->rule,
-          impl_->storage.options(),
-          impl_->storage.parameters(),
-          impl_->storage.slots(),
-          impl_->host_groups,
-          impl_->device_groups.get(),
-          impl_->memory.get(),
-          impl_->tensor_norms.get()};
+  return {state().engine,
+          state().rule,
+          state().storage.options(),
+          state().storage.parameters(),
+          state().storage.slots(),
+          state().host_groups,
+          state().device_groups.get(),
+          state().memory.get(),
+          state().tensor_norms.get(),
+          *state().progress};
 }
 
 }  // namespace syclamp

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "optimizer/optimizer_rules.hpp"
+#include "optimizer/step_progress.hpp"
 #include "syclamp/fused_optimizer.hpp"
 
 namespace syclamp {
@@ -33,6 +34,8 @@ struct optimizer_parts {
   kernels::parameter_group* groups;
   kernels::optimizer_memory* memory;
   kernels::tensor_norms* of_tensors;  ///< null unless the step depends on norms
+
+  const step_progress& progress;
 
   std::uint64_t count(std::size_t index) const { return parameters[index].gradient.count(); }
 };

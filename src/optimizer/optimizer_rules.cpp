@@ -2,6 +2,7 @@
 #include "optimizer/optimizer_rules.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
@@ -179,6 +180,33 @@ hyper_parameters defaults_of(std::string_view optimizer) {
 
 optimizer_rule rule_of(const optimizer_settings& settings) {
   return std::visit([](const auto& entry) { return describe(entry); }, settings);
+}
+
+optimizer_settings with_hyper(const optimizer_settings& settings, const hyper_parameters& hyper) {
+  const hyper_parameters given = rule_of(settings).hyper;
+  if (std::memcmp(&given, &hyper, sizeof hyper) == 0) return settings;
+  optimizer_settings changed = settings;
+  std::visit(
+      [&](auto& values) {
+        values.lr = static_cast<double>(hyper.lr);
+        values.weight_decay = static_cast<double>(hyper.weight_decay);
+        values.maximize = hyper.maximize != 0;
+        const auto first = static_cast<double>(hyper.beta1.value), second = static_cast<double>(hyper.beta2.value);
+        if constexpr (requires { values.eps; }) values.eps = static_cast<double>(hyper.eps);
+        if constexpr (requires { values.betas; }) values.betas = {first, second};
+        if constexpr (requires { values.alpha; }) values.alpha = second;
+        if constexpr (requires { values.rho; }) values.rho = second;
+        if constexpr (requires { values.lr_decay; }) values.lr_decay = static_cast<double>(hyper.lr_decay);
+        if constexpr (requires { values.nesterov; }) {  // SGD
+          values.momentum = first;
+          values.dampening = 1.0 - static_cast<double>(hyper.beta1.complement);
+          values.nesterov = hyper.nesterov != 0;
+        } else if constexpr (requires { values.momentum; }) {
+          values.momentum = static_cast<double>(hyper.momentum);
+        }
+      },
+      changed);
+  return changed;
 }
 
 float checked_lr(std::string_view optimizer, double lr) { return checker{optimizer}.not_negative("lr", lr); }

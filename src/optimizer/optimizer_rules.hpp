@@ -30,6 +30,10 @@ struct optimizer_rule {
 /// \throws invalid_argument that names the setting, its value and the remedy
 optimizer_rule rule_of(const optimizer_settings& settings);
 
+/// Settings whose kernel has these hyper-parameters: `settings` itself if it does. Otherwise its numbers are replaced
+/// by the hyper-parameters, which are FP32.
+optimizer_settings with_hyper(const optimizer_settings& settings, const hyper_parameters& hyper);
+
 /// \throws invalid_argument unless it is finite and not negative
 float checked_lr(std::string_view optimizer, double lr);
 

@@ -161,7 +161,8 @@ void set_groups(const optimizer_parts& parts, const optimizer_record& record) {
   }
   parts.engine.queue().memcpy(parts.groups, groups.data(), groups.size() * sizeof groups[0]);
   if (record.is_stochastic) parts.engine.queue().memcpy(&parts.memory->seed, &record.seed, sizeof record.seed);
-  parts.engine.wait();
+  parts.engine.queue().memset(&parts.memory->finished, 0, sizeof parts.memory->finished);
+  parts.progress.restore(parts.engine, groups);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct inspector::impl {
   static void need(const void* results, const char* subject, const char* level) {
     if (results == nullptr)
       throw invalid_argument(fmt::format(
-          "this inspector does not tell {}; make it with detail::{} as its second argument", subject, level));
+          "this inspector does not tell {}; make it with inspection_level::{} as its second argument", subject, level));
   }
 
   inspection_workspace workspace;

@@ -25,6 +25,21 @@ inline step_decision decision_on(const step_decision* decisions, std::uint32_t s
   return decision;
 }
 
+/// For the host to see, while it may be reading. Each store releases those before it.
+inline void publish(progress_slot* slot, std::uint64_t finished, std::uint64_t applied, std::uint32_t is_applied) {
+  const auto store = [](std::uint32_t* word, std::uint32_t value) {
+    __scoped_atomic_store_n(word, value, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+  };
+  const progress_number of_finished = split_number(finished), of_applied = split_number(applied);
+  store(&slot->begin, of_finished.lower);
+  store(&slot->applied.lower, of_applied.lower);
+  store(&slot->applied.upper, of_applied.upper);
+  store(&slot->finished.lower, of_finished.lower);
+  store(&slot->finished.upper, of_finished.upper);
+  store(&slot->last_was_applied, is_applied);
+  store(&slot->end, of_finished.lower);
+}
+
 /// Counts the step for the groups that have taken it, when all work-groups are done. Called by all work-items.
 template <unsigned GroupSize>
 [[gnu::always_inline]] inline void count_step(const work_item& item, optimizer_memory* memory, parameter_group* groups,
@@ -32,8 +47,13 @@ template <unsigned GroupSize>
   if constexpr (GroupSize > 1) item.barrier();
   if (item.id == 0 && take_ticket(&memory->tickets) + 1 == item.groups) {
     memory->tickets = 0;
-    for (std::uint32_t i = 0; i < memory->groups; ++i)
-      groups[i].applied += decisions[std::uint64_t{i} * stride].apply != 0 ? 1 : 0;
+    const std::uint64_t finished = ++memory->finished;
+    auto* slots = reinterpret_cast<progress_slot*>(memory->progress);
+    for (std::uint32_t i = 0; i < memory->groups; ++i) {
+      const std::uint32_t is_applied = decisions[std::uint64_t{i} * stride].apply != 0 ? 1 : 0;
+      groups[i].applied += is_applied;
+      publish(&slots[i], finished, groups[i].applied, is_applied);
+    }
   }
 }
 

@@ -62,6 +62,24 @@ struct optimizer_memory {
   std::uint32_t stochastic;
   std::uint32_t unused;
   std::uint64_t seed;
+  std::uint64_t finished;  ///< steps, applied or skipped
+  std::uint64_t progress;  ///< address of a `progress_slot` per group, which the host may be reading
+};
+
+/// A 64-bit number in halves: not every device has 64-bit atomics.
+struct progress_number {
+  std::uint32_t lower, upper;
+};
+constexpr progress_number split_number(std::uint64_t number) {
+  return {static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32)};
+}
+
+/// What the host may know of the steps of a group. A kernel writes `begin`, the numbers and `end`, in this order.
+struct progress_slot {
+  std::uint32_t begin, end;  ///< the lower half of `finished`, if the numbers belong together
+  progress_number finished, applied;
+  std::uint32_t last_was_applied;
+  std::uint32_t unused;
 };
 
 /// What an optimizer with a norm for each tensor leaves of a piece of one; sums of squares.

@@ -41,7 +41,9 @@ TEST_CASE("an optimizer's step leaves weights alone whose gradients have a type 
     group.hyper.lr = 1.0f;
     const device_buffer<kernels::parameter_slot> slots(queue, {slot});
     const device_buffer<kernels::parameter_group> groups(queue, {group});
-    const device_buffer<kernels::optimizer_memory> memory(queue, {{1, 0, 0, 0, 0}});
+    const device_buffer<kernels::progress_slot> progress(queue, std::vector<kernels::progress_slot>(1));
+    const device_buffer<kernels::optimizer_memory> memory(
+        queue, {{1, 0, 0, 0, 0, 0, reinterpret_cast<std::uint64_t>(progress.data())}});
     const device_buffer<step_decision> decisions(queue, {step_decision{}});
 
     engine.kernels().submit(queue, launch::sgd_step, 1, addresses.data(), starts.data(), kinds.data(), 1, slots.data(),

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// How far an optimizer has come. The host reads it without a wait.
+#pragma once
+
+#include <cstdint>
+
+namespace syclamp {
+
+/// The steps that the device has finished so far. Schedules, moving averages and logs of a training loop go by these
+/// numbers. Steps that are submitted, but not finished, do not count.
+struct optimizer_progress {
+  bool last_was_applied = false;  ///< the last finished step was applied, not skipped
+  std::uint64_t finished = 0;     ///< steps since the optimizer was made, or its checkpoint was loaded
+  std::uint64_t applied = 0;      ///< applied steps, those before a checkpoint included
+};
+
+}  // namespace syclamp
