@@ -1,7 +1,7 @@
 // Loss scaling on gradients that CUDA code computes on a cudaStream_t of its own. Nothing here waits on the host.
 //
-// NOT RUN: compiled against CUDA and DPC++, never run, because the machine of syclamp's authors has no NVIDIA GPU. It needs
-// a syclamp built ahead of time (preset aot-dpcpp with nvptx64-nvidia-cuda) and DPC++'s plugin for NVIDIA.
+// NOT RUN: compiled against CUDA and DPC++, never run, because the machine of syclamp's authors has no NVIDIA GPU. It
+// needs a syclamp built ahead of time (preset aot-dpcpp with nvptx64-nvidia-cuda) and DPC++'s plugin for NVIDIA.
 #define SYCL_EXT_ONEAPI_BACKEND_CUDA_EXPERIMENTAL 1  // before any header of SYCL: without it there is no make_queue
 #include <syclamp/syclamp.hpp>
 

@@ -1,7 +1,7 @@
 // Loss scaling on gradients that HIP code computes on a hipStream_t of its own. Nothing here waits on the host.
 //
-// NOT RUN: compiled against the headers of HIP and DPC++, never run, because the machine of syclamp's authors has no AMD GPU.
-// It needs a syclamp built ahead of time (preset aot-dpcpp with amdgcn-amd-amdhsa) and DPC++'s plugin for AMD.
+// NOT RUN: compiled against the headers of HIP and DPC++, never run, because the machine of syclamp's authors has no
+// AMD GPU. It needs a syclamp built ahead of time (preset aot-dpcpp with amdgcn-amd-amdhsa) and DPC++'s plugin for AMD.
 #include <syclamp/syclamp.hpp>
 
 #include <cstdint>

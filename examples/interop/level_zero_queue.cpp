@@ -1,8 +1,8 @@
 // Loss scaling on a Level Zero command list that exists already. An immediate command list is Level Zero's queue; it
 // executes in the order of submission, and the SYCL queue that wraps it is told so.
 //
-// NOT RUN: compiled against the headers of Level Zero and DPC++, never run, because the machine of syclamp's authors has
-// no Intel GPU.
+// NOT RUN: compiled against the headers of Level Zero and DPC++, never run, because the machine of syclamp's authors
+// has no Intel GPU.
 #include <syclamp/syclamp.hpp>
 
 #include <cstdint>
@@ -51,9 +51,10 @@ int main() try {
   memory.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;
   check(zeMemAllocDevice(context, &memory, elements * sizeof(sycl::half), 64, device, &gradients));
   const std::uint16_t zero = 0, nan = 0xffff;
-  check(zeCommandListAppendMemoryFill(commands, gradients, &zero, sizeof zero, elements * sizeof zero, nullptr, 0, nullptr));
-  check(zeCommandListAppendMemoryFill(commands, static_cast<std::uint16_t*>(gradients) + 1234, &nan, sizeof nan, sizeof nan,
-                                      nullptr, 0, nullptr));
+  check(zeCommandListAppendMemoryFill(commands, gradients, &zero, sizeof zero, elements * sizeof zero, nullptr, 0,
+                                      nullptr));
+  check(zeCommandListAppendMemoryFill(commands, static_cast<std::uint16_t*>(gradients) + 1234, &nan, sizeof nan,
+                                      sizeof nan, nullptr, 0, nullptr));
 
   {
     // SYCL objects round them. Level Zero's objects stay the caller's, who destroys them after SYCL's are gone.

@@ -37,6 +37,7 @@ ALLOWED = {
                       "other"},
     "bench": {"std", "sycl", "include", "src/support", "bench", "other"},
     "examples": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn"},
+    "examples/interop": {"std", "sycl", "include", "other"},
     "tests": HOST | {f"src/{name}" for name in SUBJECTS} | {"include/syclamp/matrix", "include/syclamp/nn", "apps/training", "tests",
                                                          "tests/reference"},
     "tests/reference": {"std", "tests/reference"},
