@@ -72,11 +72,11 @@ int main() try {
     const syclamp::inspector inspect(list);
 
     order(stream, engine_stream);  // before syclamp reads what the stream computes
-    inspect();
+    inspect.run();
     order(engine_stream, stream);  // before the stream overwrites what syclamp reads
 
     const syclamp::inspection found = inspect.result();  // waits
-    std::cout << found.nans << " NaN, the first at " << found.first_bad << '\n';
+    std::cout << found.nan_count << " NaN, the first at " << found.first_nonfinite << '\n';
   }
   check(cudaFree(gradients));
   check(cudaStreamDestroy(stream));

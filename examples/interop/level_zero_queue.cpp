@@ -67,9 +67,9 @@ int main() try {
     const syclamp::engine engine(queue);
     const syclamp::tensor_list list(engine, {{{static_cast<sycl::half*>(gradients), elements}, "weights"}});
     const syclamp::inspector inspect(list);
-    inspect();                                           // after what the command list has been given so far
+    inspect.run();                                       // after what the command list has been given so far
     const syclamp::inspection found = inspect.result();  // waits
-    std::cout << found.nans << " NaN, the first at " << found.first_bad << '\n';
+    std::cout << found.nan_count << " NaN, the first at " << found.first_nonfinite << '\n';
   }
   check(zeMemFree(context, gradients));
   check(zeCommandListDestroy(commands));

@@ -18,7 +18,7 @@
 #include "tensors/list_checks.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 using kernels::parameter_group;
@@ -38,7 +38,7 @@ optimizer_rule common_rule(const std::vector<optimizer_settings>& settings) {
 
 }  // namespace
 
-struct fused_optimizer::impl {
+struct SYCLAMP_HIDDEN fused_optimizer::impl {
   impl(const syclamp::engine& owner, std::vector<parameter> parameters, const std::vector<optimizer_settings>& settings,
        const storage_options& options)
       : engine(owner), rule(common_rule(settings)), storage(engine, std::move(parameters), options, rule) {
@@ -263,4 +263,4 @@ optimizer_parts fused_optimizer::parts() const {
           impl_->tensor_norms.get()};
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE
