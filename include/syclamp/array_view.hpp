@@ -9,8 +9,9 @@
 #include <sycl/sycl.hpp>
 
 #include <syclamp/element_type.hpp>
+#include <syclamp/export.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Elements in USM memory that the caller owns: a pointer, how many, and how they are stored.
 ///
@@ -41,4 +42,4 @@ class array_view {
   element_type type_ = element_type::float32;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

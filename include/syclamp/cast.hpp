@@ -5,9 +5,10 @@
 
 #include <cstdint>
 
+#include <syclamp/export.hpp>
 #include <syclamp/tensor_list.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// What a cast does with the digits that do not fit.
 enum class rounding : std::uint32_t {
@@ -40,10 +41,10 @@ struct cast_options {
 /// out = in, rounded to nearest even; values beyond the range become Inf (E4M3: NaN). FP64 is rounded to FP32 first.
 /// Does not wait or allocate.
 /// \throws invalid_argument if the lists do not fit (see gradients.hpp)
-sycl::event cast(const tensor_list& in, const tensor_list& out);
+SYCLAMP_API sycl::event cast(const tensor_list& in, const tensor_list& out);
 
 /// out = in, as the options say. Does not wait or allocate.
 /// \throws invalid_argument if the lists do not fit (see gradients.hpp), or something but FP8 is to be divided
-sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_options& options);
+SYCLAMP_API sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_options& options);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

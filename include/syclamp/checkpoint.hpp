@@ -20,10 +20,11 @@
 #include <string_view>
 #include <vector>
 
+#include <syclamp/export.hpp>
 #include <syclamp/fused_optimizer.hpp>
 #include <syclamp/loss_scaler.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// What is saved and loaded together, in this order.
 struct checkpoint_parts {
@@ -43,7 +44,8 @@ inline constexpr std::size_t max_notes_bytes = std::size_t{1} << 20;  ///< in by
 /// \param notes  any bytes
 /// \throws misuse_error between `scale` and `update`; invalid_argument if an optimizer is null or given twice, or the
 ///         notes are too long; error that names the file and the reason. The old file is as it was then.
-void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& parts, std::string_view notes = {});
+SYCLAMP_API void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& parts,
+                                 std::string_view notes = {});
 
 /// Goes on where a checkpoint was saved. The parts are made as those that were saved: as many optimizers, of the same
 /// kinds, with as many groups and as many parameters in each, and a scaler if there was one. These may differ:
@@ -60,6 +62,6 @@ void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& 
 /// \return the notes
 /// \throws error that names the file and says what is wrong with it, or in what the parts differ. They are as they were
 ///         then, unless it says otherwise: if the disk, the device or its memory fails after the checks.
-std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_parts& parts);
+SYCLAMP_API std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_parts& parts);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 /// Which norm of a vector is meant.
 enum class norm_kind : std::uint32_t {
@@ -22,4 +24,4 @@ struct clip_result {
       1.0f;  ///< min(1, max_norm / (norm + 1e-6)); 1 if the norm is not finite; NaN if max_norm is negative or NaN
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 /// How the elements of an array are stored. Arithmetic is always done in FP32, whatever the storage.
 enum class element_type : std::uint32_t {
@@ -62,4 +64,4 @@ constexpr const char* to_string(element_type type) {
 static_assert(to_string(static_cast<element_type>(sizeof element_types / sizeof element_types[0]))[0] == 'u',
               "a type was added: add it to `element_types`, and to `size_of` and `max_finite`");
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -11,11 +11,13 @@
 
 #include <sycl/sycl.hpp>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
 
-namespace launch {
+namespace syclamp::launch {
 class kernel_library;
 }
+
+namespace SYCLAMP_NAMESPACE {
 
 /// What an engine has done since it was made.
 struct engine_statistics {
@@ -28,7 +30,7 @@ struct engine_statistics {
 /// An engine is a handle: copies share everything and are cheap, and moving is copying. Engines do not know of each
 /// other, so any number of them, on any devices, may be used by any threads at once. Kernels are compiled when they are
 /// first needed and kept on disk (see docs/architecture.md, "The kernel cache").
-class engine {
+class SYCLAMP_API engine {
  public:
   /// An engine on the best device that SYCL offers.
   /// \throws no_device_error, with what to install, if there is none.
@@ -74,6 +76,6 @@ class engine {
 };
 
 /// Names of all tuning profiles. Every profile is correct on every device; one of them is fast on it.
-std::vector<std::string> profile_names();
+SYCLAMP_API std::vector<std::string> profile_names();
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

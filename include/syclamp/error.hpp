@@ -6,40 +6,42 @@
 #include <stdexcept>
 #include <string>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 /// Base of all errors of this library.
-class error : public std::runtime_error {
+class SYCLAMP_API error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// An argument that cannot be used, for example a queue that is not in-order or an unknown profile.
-class invalid_argument : public error {
+class SYCLAMP_API invalid_argument : public error {
  public:
   using error::error;
 };
 
 /// A call at the wrong moment, for example a second `step` without an `update` in between.
-class misuse_error : public error {
+class SYCLAMP_API misuse_error : public error {
  public:
   using error::error;
 };
 
 /// No device was found on which the library could run.
-class no_device_error : public error {
+class SYCLAMP_API no_device_error : public error {
  public:
   using error::error;
 };
 
 /// The device refused an allocation.
-class out_of_memory_error : public error {
+class SYCLAMP_API out_of_memory_error : public error {
  public:
   using error::error;
 };
 
 /// A kernel did not compile for the device.
-class kernel_build_error : public error {
+class SYCLAMP_API kernel_build_error : public error {
  public:
   kernel_build_error(const std::string& message, std::string log) : error(message), log_(std::move(log)) {}
 
@@ -50,4 +52,4 @@ class kernel_build_error : public error {
   std::string log_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 /// How many elements have which exponent, as FP32 numbers.
 ///
@@ -22,4 +24,4 @@ struct exponent_histogram {
   constexpr std::uint64_t count(int exponent) const { return counts[exponent + bias]; }
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,9 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include <syclamp/export.hpp>
 #include <syclamp/scaler_snapshot.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Frameworks whose checkpoints can be read and written, as JSON with their own key names.
 ///   pytorch    {scale, growth_factor, backoff_factor, growth_interval, _growth_tracker}
@@ -19,9 +20,10 @@ namespace syclamp {
 ///               scale_window, min_scale, delayed_shift, consecutive_hysteresis}
 ///   megatron   {scale, growth_tracker, hysteresis_tracker}
 /// \throws invalid_argument if there is no such framework, or the text lacks a key or holds a value that cannot be
-std::string to_framework_state(const scaler_snapshot& snapshot, std::string_view framework);
+SYCLAMP_API std::string to_framework_state(const scaler_snapshot& snapshot, std::string_view framework);
 
 /// The snapshot with the state that a framework has saved. What the framework does not save comes from `base`.
-scaler_snapshot from_framework_state(std::string_view text, std::string_view framework, scaler_snapshot base);
+SYCLAMP_API scaler_snapshot from_framework_state(std::string_view text, std::string_view framework,
+                                                 scaler_snapshot base);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

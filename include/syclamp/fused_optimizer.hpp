@@ -17,12 +17,13 @@
 #include <vector>
 
 #include <syclamp/cast.hpp>
+#include <syclamp/export.hpp>
 #include <syclamp/hyper_parameters.hpp>
 #include <syclamp/optimizer.hpp>
 #include <syclamp/optimizer_progress.hpp>
 #include <syclamp/optimizer_settings.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 struct optimizer_parts;  // only the library's own sources complete this type
 
@@ -71,7 +72,7 @@ struct storage_options {
 /// adds (1 - dampening) · g to a momentum of zero later, or (1 - β2) · |g|² to a second moment of zero.
 ///
 /// For one thread at a time.
-class fused_optimizer final : public optimizer {
+class SYCLAMP_API fused_optimizer final : public optimizer {
  public:
   /// \param settings  of all parameters, or of each group; of one kind
   /// \throws invalid_argument that names the parameter or the setting, its value and the remedy
@@ -160,4 +161,4 @@ class fused_optimizer final : public optimizer {
   std::unique_ptr<impl> impl_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 /// A decay rate β with all that kernels need of it, each number rounded from double by itself: for β = 0.999 the FP32
 /// difference 1 - β would be wrong by 1e-5, and so would 1 - β^t of the first steps.
@@ -47,4 +49,4 @@ struct lr_schedule {
   std::uint64_t steps = 1;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -7,8 +7,9 @@
 #include <cstdint>
 
 #include <syclamp/clip_result.hpp>
+#include <syclamp/export.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Reasons not to apply a step, as bits that are combined by OR.
 enum gradient_flag : std::uint32_t {
@@ -25,7 +26,7 @@ inline constexpr std::uint64_t no_element = ~std::uint64_t{0};
 ///
 /// Everything is exact but the sums, and everything is tested on the integer bits of the elements, so that no compiler
 /// flag can change it. Two inspections of the same data by the same profile are bit-equal.
-struct inspection {
+struct SYCLAMP_API inspection {
   std::uint64_t elements = 0;                         ///< how many elements were read
   std::uint64_t inf_count = 0;                        ///< how many of them are +Inf or -Inf
   std::uint64_t nan_count = 0;                        ///< how many are NaN, quiet or signalling
@@ -54,4 +55,4 @@ struct inspection {
   double headroom(double amax_limit = 65504.0) const;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

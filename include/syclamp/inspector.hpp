@@ -9,12 +9,13 @@
 #include <vector>
 
 #include <syclamp/exponent_histogram.hpp>
+#include <syclamp/export.hpp>
 #include <syclamp/inspection.hpp>
 #include <syclamp/scalar.hpp>
 #include <syclamp/tensor_list.hpp>
 #include <syclamp/unscaled_gradients.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// How much an inspector tells. Each level includes the ones before.
 enum class inspection_level {
@@ -28,7 +29,7 @@ enum class inspection_level {
 ///
 /// Make one, use it on every step. Each call overwrites the results of the one before; copies share them, so an
 /// inspector is for one thread at a time.
-class inspector {
+class SYCLAMP_API inspector {
  public:
   /// Prepares for `list`: allocates the memory and makes sure the kernels of `run` are compiled. The scratch
   /// memory is 48 bytes per 65 536 elements; details add 148 bytes per tensor and 100 per group.
@@ -72,6 +73,6 @@ class inspector {
 };
 
 /// Inspects one array and waits for the result.
-inspection inspect(const engine& engine, array_view array);
+SYCLAMP_API inspection inspect(const engine& engine, array_view array);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

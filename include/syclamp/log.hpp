@@ -6,13 +6,15 @@
 #include <functional>
 #include <string_view>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 /// Takes one line of warning, without a line break.
 using warning_handler = std::function<void(std::string_view)>;
 
 /// Sends warnings to `handler` from now on and returns the previous one. An empty handler drops them. The default
 /// writes `syclamp: warning: …` to standard error. May be called at any time, from any thread.
-warning_handler on_warning(warning_handler handler);
+SYCLAMP_API warning_handler on_warning(warning_handler handler);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <syclamp/engine.hpp>
+#include <syclamp/export.hpp>
 #include <syclamp/inspector.hpp>
 #include <syclamp/ledger.hpp>
 #include <syclamp/optimizer.hpp>
@@ -28,7 +29,7 @@
 #include <syclamp/step_record.hpp>
 #include <syclamp/unscaled_gradients.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Brings the flags of several devices or ranks together, before anything is decided. Each rank contributes `count`
 /// numbers in device memory, which the hook replaces by their sums over all ranks; numbers are 0 or more, and a flag is
@@ -57,7 +58,7 @@ struct scaler_options {
 /// ledger. Everything that it is given belongs to its queue. The scaler keeps scratch memory per list. When it sees a
 /// new list, it frees the memory of lists that nobody else holds, unless they were used while a graph was recorded.
 /// Making lists takes time: make them once, and change their addresses.
-class loss_scaler {
+class SYCLAMP_API loss_scaler {
  public:
   /// \throws invalid_argument if the policy or an option is not valid
   explicit loss_scaler(engine engine, const scaling_policy& policy = {}, const scaler_options& options = {});
@@ -199,4 +200,4 @@ class loss_scaler {
   std::shared_ptr<impl> impl_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -7,10 +7,11 @@
 
 #include <sycl/sycl.hpp>
 
+#include <syclamp/export.hpp>
 #include <syclamp/step_decision.hpp>
 #include <syclamp/tensor_list.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// What `optimizer::apply` gets.
 struct step_inputs {
@@ -20,7 +21,7 @@ struct step_inputs {
 };
 
 /// Something that applies gradients to weights.
-class optimizer {
+class SYCLAMP_API optimizer {
  public:
   virtual ~optimizer() = default;
 
@@ -50,4 +51,4 @@ class optimizer {
   optimizer& operator=(const optimizer&) = default;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 /// The steps that the device has finished so far. Schedules, moving averages and logs of a training loop go by these
 /// numbers. Steps that are submitted, but not finished, do not count.
@@ -15,4 +17,4 @@ struct optimizer_progress {
   std::uint64_t applied = 0;      ///< applied steps, those before a checkpoint included
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,7 +6,9 @@
 #include <array>
 #include <variant>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 /// Stochastic gradient descent. Without momentum it keeps no state.
 struct sgd {
@@ -74,4 +76,4 @@ struct adadelta {
 
 using optimizer_settings = std::variant<sgd, adam, adamw, lion, adagrad, rmsprop, lamb, novograd, adadelta>;
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -3,9 +3,10 @@
 /// Names of a policy's choices, as files and programs have them. The compiler sees to it that none is forgotten.
 #pragma once
 
+#include <syclamp/export.hpp>
 #include <syclamp/scaling_policy.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 constexpr const char* to_string(scaling_mode mode) {
   switch (mode) {
@@ -75,4 +76,4 @@ constexpr const char* to_string(give_up_action action) {
   return "";
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -7,15 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include <syclamp/export.hpp>
 #include <syclamp/scaling_policy.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// The policy of a framework, or `syclamp`: same scale after every step, in FP32 bits, over any sequence of clean and
 /// overflowing steps (`openseq2seq-logmax`, which has no counters, within rounding). Two bounds are everybody's: no
 /// scale leaves [2^-126, largest FP32].
 /// \throws invalid_argument that lists the names, if there is no such preset
-scaling_policy scaling_preset(std::string_view name);
+SYCLAMP_API scaling_policy scaling_preset(std::string_view name);
 
 /// What is worth knowing of a preset.
 struct preset_info {
@@ -25,6 +26,6 @@ struct preset_info {
 };
 
 /// All presets, `syclamp` first.
-const std::vector<preset_info>& scaling_presets();
+SYCLAMP_API const std::vector<preset_info>& scaling_presets();
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -18,10 +18,11 @@
 #include <vector>
 
 #include <syclamp/cast.hpp>
+#include <syclamp/export.hpp>
 #include <syclamp/inspector.hpp>
 #include <syclamp/tensor_list.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Scales of the tensors of a list, on the device, updated for all of them in one kernel.
 ///
@@ -32,7 +33,7 @@ namespace syclamp {
 /// scale for as long as the history remembers it.) A scale stays between 2^-126 and the largest FP32.
 ///
 /// Takes 4 bytes a tensor for each step of the history, and 12 more.
-class delayed_scaling {
+class SYCLAMP_API delayed_scaling {
  public:
   struct settings {
     std::uint32_t history = 1024;  ///< how many steps are remembered
@@ -80,12 +81,12 @@ class delayed_scaling {
 /// out = what integers would keep of in: round(in · scale) in [-limit, limit], divided by the scale; in the type of
 /// `out`. Ties to even; a NaN stays a NaN. Does not wait or allocate.
 /// \throws invalid_argument if the lists do not fit (see gradients.hpp), or there are not as many scales as tensors
-sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling);
+SYCLAMP_API sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling);
 
 /// The gradient of `fake_quantize` as if nothing had been rounded: that of the output where the input was in the range,
 /// else 0. Gradients may be scaled, and are as much so afterwards; `gradient_in` may be `gradient_out`.
 /// \throws invalid_argument as `fake_quantize` does
-sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gradient_out,
-                                   const tensor_list& gradient_in, const delayed_scaling& scaling);
+SYCLAMP_API sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gradient_out,
+                                               const tensor_list& gradient_in, const delayed_scaling& scaling);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -19,8 +19,9 @@
 #include <memory>
 
 #include <syclamp/engine.hpp>
+#include <syclamp/export.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 enum class recording {
   if_possible,  ///< into a SYCL graph where the device has them
@@ -38,7 +39,7 @@ enum class recording {
 /// Where the device or the compiler has no graphs, or `recording::never` is given, each step makes the calls.
 ///
 /// For one thread at a time; everything that the calls use has to live as long as this.
-class recorded_step {
+class SYCLAMP_API recorded_step {
  public:
   /// \throws misuse_error if a call waits or changes settings while it is recorded, or the queue is being recorded
   ///         already, and says what to do; and what the calls throw. Then scalers and optimizers are as they were
@@ -62,4 +63,4 @@ class recorded_step {
   std::unique_ptr<impl> impl_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

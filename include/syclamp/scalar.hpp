@@ -4,11 +4,12 @@
 #pragma once
 
 #include <syclamp/engine.hpp>
+#include <syclamp/export.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// A number in memory that the device can read. Kernels read it when they run, so an earlier kernel may write it.
-class device_value {
+class SYCLAMP_API device_value {
  public:
   /// \throws invalid_argument if the address is null, misaligned, or memory that the engine's device cannot read
   device_value(const engine& engine, const float* address);
@@ -35,4 +36,4 @@ class scalar {
   float value_ = 0.0f;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 /// A positive number as exact as an FP64, without being one: significand · 2^exponent, the significand in
 /// [2^52, 2^53). Frameworks whose scale is an FP64, or is multiplied by one, can so be replayed on devices without
@@ -48,4 +50,4 @@ struct scale_state {
 };
 static_assert(sizeof(scale_state) == 128, "no padding");
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -8,14 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include <syclamp/export.hpp>
 #include <syclamp/ledger.hpp>
 #include <syclamp/scale_state.hpp>
 #include <syclamp/scaling_policy.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// The complete state of a scaler: with it, another scaler takes the same decisions from here on.
-struct scaler_snapshot {
+struct SYCLAMP_API scaler_snapshot {
   scaling_policy policy;
   std::vector<scale_state> scales;   ///< one, or one for each group of tensors
   std::vector<ledger_entry> ledger;  ///< oldest first; files hold up to 2^20 of them
@@ -29,15 +30,15 @@ struct scaler_snapshot {
 /// earlier versions are read.
 /// \throws invalid_argument that says what is wrong, if the text is not whole, not a state, of a newer version, or
 ///         contradicts itself
-std::string to_json(const scaler_snapshot& snapshot);
-scaler_snapshot snapshot_from_json(std::string_view text);
+SYCLAMP_API std::string to_json(const scaler_snapshot& snapshot);
+SYCLAMP_API scaler_snapshot snapshot_from_json(std::string_view text);
 
 /// Saves as JSON to a temporary name and renames: at any moment the old or the new file is there, whole.
 /// \throws error that names the file and the reason; invalid_argument if the snapshot contradicts itself
-void save_snapshot(const scaler_snapshot& snapshot, const std::filesystem::path& file);
+SYCLAMP_API void save_snapshot(const scaler_snapshot& snapshot, const std::filesystem::path& file);
 
 /// Loads a file that this version or an earlier one has saved.
 /// \throws error that names the file and says what is wrong with it
-scaler_snapshot load_snapshot(const std::filesystem::path& file);
+SYCLAMP_API scaler_snapshot load_snapshot(const std::filesystem::path& file);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 enum class scaling_mode : std::uint32_t {
   dynamic,   ///< the scale follows the gradients
@@ -74,7 +76,7 @@ struct replay_options {
 ///
 /// The defaults are syclamp's own: PyTorch's numbers with a floor and a ceiling, powers of two only, and NaN told apart
 /// from overflow. `scaling_preset` has the policies of other frameworks.
-struct scaling_policy {
+struct SYCLAMP_API scaling_policy {
   scaling_mode mode = scaling_mode::dynamic;
 
   double init_scale = 65536.0;
@@ -119,4 +121,4 @@ struct scaling_policy {
   void validate() const;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

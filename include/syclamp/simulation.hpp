@@ -6,11 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include <syclamp/export.hpp>
 #include <syclamp/ledger.hpp>
 #include <syclamp/scaler_snapshot.hpp>
 #include <syclamp/scaling_policy.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// The gradients of a step, as far as a policy cares.
 struct simulated_step {
@@ -26,11 +27,11 @@ struct simulated_result {
 };
 
 /// Closes one step of the snapshot's first scale.
-simulated_result simulate_step(scaler_snapshot& scaler, const simulated_step& step);
+SYCLAMP_API simulated_result simulate_step(scaler_snapshot& scaler, const simulated_step& step);
 
 /// A trace: `.` clean, `i` Inf, `n` NaN; white space is passed over.
 /// \throws invalid_argument with the letter and its place, if there is another
-std::vector<simulated_step> read_trace(std::string_view letters);
+SYCLAMP_API std::vector<simulated_step> read_trace(std::string_view letters);
 
 /// What a policy would have made of a recorded run.
 struct replay_report {
@@ -47,6 +48,6 @@ struct replay_report {
 /// Replays a ledger: a step overflows if its largest gradient, unscaled as it was recorded and scaled as the policy has
 /// it, is beyond the policy's limit. Steps that were not finite when they were recorded are known only to exceed it at
 /// their scale: they overflow at that scale and above, and are taken for clean below.
-replay_report replay_ledger(const std::vector<ledger_entry>& ledger, const scaling_policy& policy);
+SYCLAMP_API replay_report replay_ledger(const std::vector<ledger_entry>& ledger, const scaling_policy& policy);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <memory>
 
+#include <syclamp/export.hpp>
 #include <syclamp/loss_scaler.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Watches a number on the device, such as the loss of each step, and asks for the step to be skipped if it is far
 /// above its running mean: more than `threshold` standard deviations. A number that is not finite is, too. The mean is
@@ -18,7 +19,7 @@ namespace syclamp {
 ///     spike_guard guard(engine);
 ///     …
 ///     guard.check(loss_on_device, scaler);   // before scaler.step
-class spike_guard {
+class SYCLAMP_API spike_guard {
  public:
   struct settings {
     float threshold = 6.0f;      ///< standard deviations
@@ -44,4 +45,4 @@ class spike_guard {
   std::shared_ptr<impl> impl_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 /// Written on the device by `loss_scaler`, read there by kernels that apply a step, the library's or your own:
 ///
@@ -25,4 +27,4 @@ struct step_decision {
   }
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -5,9 +5,10 @@
 
 #include <optional>
 
+#include <syclamp/export.hpp>
 #include <syclamp/scalar.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 struct step_options {
   /// Clips the L2 norm of the unscaled gradients to this limit. Not given: no clipping. A value that is negative or NaN
@@ -19,4 +20,4 @@ struct step_options {
   bool clip_separately = false;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,9 +6,10 @@
 
 #include <cstdint>
 
+#include <syclamp/export.hpp>
 #include <syclamp/inspection.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// What became of a step.
 enum class step_outcome : std::uint32_t {
@@ -38,7 +39,7 @@ enum class step_status : std::uint32_t {
 };
 
 /// One step, as the device has recorded it. With several scales there is one record for each of them.
-struct step_record {
+struct SYCLAMP_API step_record {
   std::uint64_t step = 0;      ///< number of the step, the first one is 1: steps attempted so far
   std::uint64_t applied = 0;   ///< steps applied so far: what learning-rate schedules should count
   std::uint64_t skipped = 0;   ///< steps skipped so far
@@ -75,8 +76,8 @@ struct step_record {
 static_assert(sizeof(step_record) == 144, "no padding: records are compared bit by bit");
 
 /// `applied`, `skipped_inf`, …
-const char* to_string(step_outcome outcome);
+SYCLAMP_API const char* to_string(step_outcome outcome);
 /// `ok`, `at_floor`, …
-const char* to_string(step_status status);
+SYCLAMP_API const char* to_string(step_status status);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

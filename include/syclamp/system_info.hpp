@@ -9,8 +9,9 @@
 #include <vector>
 
 #include <syclamp/engine.hpp>
+#include <syclamp/export.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// One question about how a device computes.
 struct arithmetic_check {
@@ -20,7 +21,7 @@ struct arithmetic_check {
 };
 
 /// How a device computes, found by running a kernel on it.
-struct arithmetic_report {
+struct SYCLAMP_API arithmetic_report {
   /// half_subnormals       FP16 subnormals convert to FP32 and back without loss
   /// half_rounds_to_even   FP32 to FP16 rounds to nearest even and overflows to Inf at 65520
   /// no_reassociation      (a + b) - a is computed as written
@@ -65,7 +66,7 @@ struct system_report {
 };
 
 /// Version of the library that is linked, as `major.minor.patch`.
-const char* library_version() noexcept;
+SYCLAMP_API const char* library_version() noexcept;
 
 /// A tuning profile: the numbers by which kernels are tuned, by classes of operations. What they mean is told in
 /// sycl_kernels/shared/tuning.hpp, and how they were chosen in backends/.
@@ -83,12 +84,12 @@ struct profile_report {
 };
 
 /// The numbers of a profile. Throws `invalid_argument` if there is none of that name; `profile_names` has them all.
-profile_report describe_profile(std::string_view name);
+SYCLAMP_API profile_report describe_profile(std::string_view name);
 
 /// Looks at every device and runs the arithmetic self-test on each that can be used.
-system_report describe_system();
+SYCLAMP_API system_report describe_system();
 
 /// Runs the arithmetic self-test on the device of `on`.
-arithmetic_report test_arithmetic(const engine& engine);
+SYCLAMP_API arithmetic_report test_arithmetic(const engine& engine);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -13,8 +13,9 @@
 
 #include <syclamp/array_view.hpp>
 #include <syclamp/engine.hpp>
+#include <syclamp/export.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// A tensor as a list knows it.
 struct tensor {
@@ -35,7 +36,7 @@ struct tensor {
 ///
 /// Defined, too: an empty list, tensors without elements, the same tensor several times, pointers that are aligned to
 /// one element only (slower on GPUs). The table takes 20 bytes of device memory a tensor.
-class tensor_list {
+class SYCLAMP_API tensor_list {
  public:
   /// \throws invalid_argument that names the tensor, if a pointer is not aligned to its elements, belongs to another
   ///         context or device (where SYCL can tell), or a group is too large
@@ -83,4 +84,4 @@ class tensor_list {
   std::shared_ptr<impl> impl_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -5,9 +5,10 @@
 
 #include <memory>
 
+#include <syclamp/export.hpp>
 #include <syclamp/tensor_list.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 // Only the library's own sources complete these types.
 struct step_gate;
@@ -15,7 +16,7 @@ struct unscaling;
 
 /// A list of FP32 gradients that have been unscaled. Clipping takes nothing else: to clip scaled gradients by mistake
 /// is the most common error in training with loss scaling, and here it does not compile.
-class unscaled_gradients {
+class SYCLAMP_API unscaled_gradients {
  public:
   /// Gradients that never were scaled: the caller's word for it.
   /// \throws invalid_argument if a tensor is not FP32
@@ -42,4 +43,4 @@ class unscaled_gradients {
   std::shared_ptr<const step_gate> gate_;  ///< of the scaler that unscaled them; null: none
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

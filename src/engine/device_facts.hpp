@@ -6,8 +6,9 @@
 #include <sycl/sycl.hpp>
 
 #include "backends/profiles.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// The maker's PCI vendor id, from what a runtime reports: not all of them report the id (AdaptiveCpp's HIP does not).
 constexpr std::uint32_t vendor_of(std::uint32_t reported_id, std::string_view reported_name) {
@@ -33,4 +34,4 @@ inline backends::device_facts facts_of(const sycl::device& device) {
                                  device.get_info<sycl::info::device::vendor>())};
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

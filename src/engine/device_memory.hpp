@@ -15,8 +15,9 @@
 #include "engine/process_exit.hpp"
 #include "engine/recording.hpp"
 #include "syclamp/error.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// How many arrays of USM memory the library holds now: for tests.
 inline std::atomic<std::uint64_t>& live_arrays_counter() {
@@ -83,4 +84,4 @@ device_array<T> allocate_on_host(const sycl::queue& queue, std::size_t count) {
   return allocate<T>(queue, count, sycl::usm::alloc::host);
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

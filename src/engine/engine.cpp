@@ -16,7 +16,7 @@
 #include "launch/operations.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 const profile& profile_named(std::string_view name, std::string_view asked_by) {
@@ -81,7 +81,7 @@ sycl::queue best_queue() {
 
 }  // namespace
 
-struct engine::impl {
+struct SYCLAMP_HIDDEN engine::impl {
   impl(sycl::queue given, std::string_view profile_name)
       : queue(checked(std::move(given))),
         tuning(profile_for(queue.get_device(), profile_name)),
@@ -134,4 +134,4 @@ std::vector<std::string> profile_names() {
   return names;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

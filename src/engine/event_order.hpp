@@ -6,7 +6,9 @@
 
 #include <sycl/sycl.hpp>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 /// \return an event that is complete when all of `dependencies` and all earlier commands of the queue are
 inline sycl::event submit_after(sycl::queue& queue, const std::vector<sycl::event>& dependencies) {
@@ -20,4 +22,4 @@ inline sycl::event submit_after(sycl::queue& queue, const std::vector<sycl::even
 #endif
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -8,7 +8,7 @@
 #include "engine/warn.hpp"
 #include "support/printable.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 struct current_handler {
@@ -39,4 +39,4 @@ void warn_text(std::string_view line) {
   if (handler) handler(line);  // outside of the lock: a handler may set another one
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

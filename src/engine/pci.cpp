@@ -5,7 +5,7 @@
 #include <string>
 #include <system_error>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 /// A number like 0x030200 in a file of one line; 0 if there is none.
@@ -30,4 +30,4 @@ std::vector<std::uint32_t> gpu_vendors_on_bus(const std::filesystem::path& devic
   return vendors;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <vector>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 /// Vendor ids of the display controllers and processing accelerators on the PCI bus, in no particular order. Empty
 /// where the bus cannot be seen.
 std::vector<std::uint32_t> gpu_vendors_on_bus(const std::filesystem::path& devices = "/sys/bus/pci/devices");
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

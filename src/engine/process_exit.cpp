@@ -6,7 +6,7 @@
 
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 // Without destructors: they are read when everything else is gone.
 namespace exiting {
@@ -54,4 +54,4 @@ void need_compiler() {
         "or compile in a new thread");
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -14,7 +14,9 @@
 #include <memory>
 #include <utility>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 /// To be called when an engine has been made, and when a kernel has been built.
 void watch_runtime();
@@ -56,4 +58,4 @@ std::shared_ptr<T> make_state(Args&&... args) {
   return std::shared_ptr<T>(new T(std::forward<Args>(args)...), state_deleter{});
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 /// All that there are in the process: several engines may share a queue, and do not know of each other.
@@ -45,4 +45,4 @@ void remembered_states::restore() const {
     if (all().states.contains(number)) restore();
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

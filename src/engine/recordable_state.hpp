@@ -9,7 +9,9 @@
 
 #include <sycl/sycl.hpp>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 /// A member of whoever remembers such things; its last one, so that it is there no longer than the others.
 class recordable_state {
@@ -41,4 +43,4 @@ class remembered_states {
   std::map<std::uint64_t, std::function<void()>> restorers_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -11,7 +11,7 @@
 
 // Graphs are an extension of DPC++. This file and recording.hpp are the only ones that know of it.
 #if defined(SYCL_EXT_ONEAPI_GRAPH)
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 namespace graphs = sycl::ext::oneapi::experimental;
@@ -42,9 +42,9 @@ std::optional<finished_graph> record(sycl::queue queue, const std::function<void
 void replay(sycl::queue& queue, const finished_graph& graph) { queue.ext_oneapi_graph(graph); }
 
 }  // namespace
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE
 #else
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 struct finished_graph {};
@@ -53,12 +53,12 @@ std::optional<finished_graph> record(const sycl::queue&, const std::function<voi
 void replay(sycl::queue&, const finished_graph&) {}
 
 }  // namespace
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE
 #endif
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
-struct recorded_step::impl {
+struct SYCLAMP_HIDDEN recorded_step::impl {
   syclamp::engine engine;
   std::function<void()> calls;
   std::optional<finished_graph> graph;
@@ -93,4 +93,4 @@ void recorded_step::need_state() const {
   if (!impl_) throw misuse_error("recorded_step: this step was moved to another; use that one");
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -5,8 +5,9 @@
 #include <sycl/sycl.hpp>
 
 #include "syclamp/error.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 inline bool is_recording([[maybe_unused]] const sycl::queue& queue) {
 #if defined(SYCL_EXT_ONEAPI_GRAPH)
@@ -32,4 +33,4 @@ inline void need_no_settings_recorded(const sycl::queue& queue) {
         "change them before the recording, or between two replays");
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -8,7 +8,7 @@
 #include "launch/operations.hpp"
 #include "syclamp/system_info.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 constexpr kernels::arithmetic_inputs questions{
@@ -65,4 +65,4 @@ arithmetic_report test_arithmetic(const engine& engine) {
            {"float_subnormals", answers.subnormal_doubled == 0x1p-139f, false}}};
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

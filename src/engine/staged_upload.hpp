@@ -8,8 +8,9 @@
 #include <sycl/sycl.hpp>
 
 #include "engine/device_memory.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Two host buffers that take turns, so that the copy from one of them may still run while the other one is filled. The
 /// host waits only if it is two uploads ahead of the device.
@@ -43,4 +44,4 @@ class staged_upload {
   std::size_t next_ = 0;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

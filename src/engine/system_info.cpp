@@ -13,7 +13,7 @@
 #include "launch/kernel_library.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ system_report describe_system() {
   return report;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

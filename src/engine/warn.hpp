@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 /// Hands one line to the user's warning handler.
 void warn_text(std::string_view line);
@@ -16,4 +18,4 @@ void warn(fmt::format_string<Args...> text, Args&&... args) {
   warn_text(fmt::format(text, std::forward<Args>(args)...));
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

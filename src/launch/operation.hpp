@@ -44,6 +44,12 @@ struct operation_base {
   bool is_optional = false;  ///< not for every device: compiled when it is asked for, never by `engine::compile_all`
 };
 
+/// Operations in the order of their names. Their addresses do not identify them: each shared library has its own
+/// objects.
+struct operation_order {
+  bool operator()(const operation_base* left, const operation_base* right) const { return left->name < right->name; }
+};
+
 /// An operation with the member of `profile` that it is tuned by, and its parameters, which are scalars and pointers.
 template <auto Tuning, typename... Args>
 struct operation : operation_base {

@@ -20,7 +20,7 @@
 #include "matrix/path.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 using matrix::path;
@@ -218,4 +218,4 @@ std::string gemm_path_for(const engine& engine, const matrix_view& a, const matr
   return product ? std::string(choose(engine, *product, options.path).name()) : "portable";
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -7,25 +7,27 @@
 
 #include <fmt/format.h>
 
+#include "support/library_folders.hpp"
+
 namespace syclamp::matrix {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of the file that this code is in.
-fs::path own_folder() {
-  Dl_info found{};
-  const auto here = reinterpret_cast<const void*>(&own_folder);
-  if (dladdr(here, &found) == 0 || found.dli_fname == nullptr) return {};
+/// The file of a module; where it should be, if there is none.
+fs::path module_file(const char* name) {
+  const std::vector<fs::path> folders = library_folders();
   std::error_code failed;
-  return fs::weakly_canonical(found.dli_fname, failed).parent_path();
+  for (const fs::path& folder : folders)
+    if (fs::exists(folder / name, failed)) return folder / name;
+  return folders.empty() ? fs::path(name) : folders.front() / name;
 }
 
 }  // namespace
 
 const module_functions* module_path::load() const {
   std::call_once(once_, [this] {
-    const fs::path file = own_folder() / file_;
+    const fs::path file = module_file(file_);
     void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: the runtime keeps its kernels
     if (module == nullptr) {
       const char* why = dlerror();

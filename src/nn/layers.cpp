@@ -11,7 +11,7 @@
 #include "syclamp/error.hpp"
 #include "tensors/list_checks.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 void check_type(const char* layer, const char* name, element_type type) {
@@ -194,4 +194,4 @@ sycl::event mean_squared_error(const engine& engine, const matrix_view& y, const
   return submit_mean(engine, loss, y.rows(), weight);
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

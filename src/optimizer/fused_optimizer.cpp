@@ -22,7 +22,7 @@
 #include "tensors/list_checks.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 using kernels::parameter_group;
@@ -42,7 +42,7 @@ optimizer_rule common_rule(const std::vector<optimizer_settings>& settings) {
 
 }  // namespace
 
-struct fused_optimizer::impl {
+struct SYCLAMP_HIDDEN fused_optimizer::impl {
   impl(const syclamp::engine& owner, std::vector<parameter> parameters, const std::vector<optimizer_settings>& settings,
        const storage_options& options)
       : engine(owner), rule(common_rule(settings)), storage(engine, std::move(parameters), options, rule) {
@@ -309,4 +309,4 @@ optimizer_parts fused_optimizer::parts() const {
           *state().progress};
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

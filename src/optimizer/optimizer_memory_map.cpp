@@ -9,7 +9,7 @@
 #include "tensors/list_checks.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 using kernels::weight_storage;
@@ -115,4 +115,4 @@ void optimizer_memory_map::check_gradients(const tensor_list& gradients, bool ar
   next_good_ = (next_good_ + 1) % good_.size();
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "sycl_kernels/shared/optimizer_layout.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/fused_optimizer.hpp"
 #include "tensors/memory_extents.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Views; valid as long as the optimizer.
 struct memory_parts {
@@ -57,4 +58,4 @@ class optimizer_memory_map {
   std::size_t next_good_ = 0;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

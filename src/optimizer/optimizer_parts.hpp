@@ -7,9 +7,10 @@
 
 #include "optimizer/optimizer_rules.hpp"
 #include "optimizer/step_progress.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/fused_optimizer.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Whether the forward pass reads a copy of the weights, which could be made again from them.
 inline bool has_copy(const kernels::parameter_slot& slot) {
@@ -40,4 +41,4 @@ struct optimizer_parts {
   std::uint64_t count(std::size_t index) const { return parameters[index].gradient.count(); }
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

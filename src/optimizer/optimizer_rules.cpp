@@ -9,7 +9,7 @@
 
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 /// Whether the three numbers are of the same β: each lies between what the neighbours of the others say.
@@ -242,4 +242,4 @@ void check(const lr_schedule& schedule) {
   is.not_negative("lowest", static_cast<double>(schedule.lowest));
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

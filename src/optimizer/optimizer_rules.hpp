@@ -7,10 +7,11 @@
 #include <string_view>
 
 #include "launch/operations.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/hyper_parameters.hpp"
 #include "syclamp/optimizer_settings.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// An optimizer as the host knows it.
 struct optimizer_rule {
@@ -44,4 +45,4 @@ void check(std::string_view optimizer, const hyper_parameters& hyper);
 /// \throws invalid_argument
 void check(const lr_schedule& schedule);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

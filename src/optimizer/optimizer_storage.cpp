@@ -14,7 +14,7 @@
 #include "tensors/list_checks.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 using kernels::max_states;
@@ -295,4 +295,4 @@ const tensor_list& optimizer_storage::unscaled_gradients() {
   return *shadow_;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -13,9 +13,10 @@
 #include "optimizer/optimizer_rules.hpp"
 #include "optimizer/skewed_arena.hpp"
 #include "sycl_kernels/shared/optimizer_layout.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/fused_optimizer.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 class optimizer_storage {
  public:
@@ -70,4 +71,4 @@ class optimizer_storage {
   optimizer_memory_map memory_map_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "engine/device_memory.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Hands out room in rows: a row is one stream (all masters, all first moments, …), which a kernel reads along with the
 /// others. Rows that lie a power of two apart fall on the same sets of a cache and the same banks of memory, which
@@ -53,4 +54,4 @@ class skewed_arena {
   device_array<std::byte> memory_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

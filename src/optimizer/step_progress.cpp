@@ -4,7 +4,7 @@
 #include <atomic>
 #include <vector>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 using kernels::progress_slot;
 
@@ -51,4 +51,4 @@ void step_progress::restore(const engine& engine, std::span<const kernels::param
   engine.wait();
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -8,9 +8,10 @@
 #include "engine/device_memory.hpp"
 #include "sycl_kernels/shared/optimizer_layout.hpp"
 #include "syclamp/engine.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/optimizer_progress.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// One slot per group. Where the device can write to host memory while the host reads it, it does. Elsewhere slots are
 /// in device memory and copied after each step.
@@ -38,4 +39,4 @@ class step_progress {
   device_array<kernels::progress_slot> mirror_;  ///< host memory, if the device cannot write there at any time
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

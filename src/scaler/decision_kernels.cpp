@@ -9,7 +9,7 @@
 #include "scaler/scaling_rule.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 decision_kernels::decision_kernels(engine owner, const scaler_options& options)
     : engine_(std::move(owner)),
@@ -193,4 +193,4 @@ sycl::event decision_kernels::resume() const {
                                         options_.scales);
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -9,12 +9,13 @@
 #include "engine/device_memory.hpp"
 #include "scaler/ledger_ring.hpp"
 #include "sycl_kernels/shared/scaler_layout.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/loss_scaler.hpp"
 #include "tensors/convert.hpp"
 #include "tensors/inspection_workspace.hpp"
 #include "tensors/unscaling.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// What the device keeps for one list of gradients.
 struct gradient_workspace {
@@ -110,4 +111,4 @@ class decision_kernels {
   device_array<step_decision> always_apply_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

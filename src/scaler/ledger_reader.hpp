@@ -14,8 +14,9 @@
 #include <vector>
 
 #include "sycl_kernels/shared/scaler_layout.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 using record_content = std::array<std::uint32_t, kernels::record_words>;
 
@@ -145,4 +146,4 @@ class ledger_reader {
   Memory memory_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

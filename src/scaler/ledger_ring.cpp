@@ -5,7 +5,7 @@
 
 #include "scaler/ledger_reader.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 using kernels::ledger_slot;
 
@@ -54,4 +54,4 @@ ledger_slot slot_of(std::uint64_t number, const step_record& record) {
   return {number, check_of(number, std::bit_cast<record_content>(record)), record};
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

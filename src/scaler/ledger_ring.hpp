@@ -9,8 +9,9 @@
 #include "engine/device_memory.hpp"
 #include "sycl_kernels/shared/scaler_layout.hpp"
 #include "syclamp/engine.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// A ring of records. Where the device can write to host memory while the host reads it, records appear there one by
 /// one. Elsewhere they are written to device memory and copied after each step. Either way a reader takes a record only
@@ -50,4 +51,4 @@ class ledger_ring {
 /// A slot as a kernel would have written it.
 kernels::ledger_slot slot_of(std::uint64_t number, const step_record& record);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -20,7 +20,7 @@
 #include "tensors/scalar_arguments.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 using kernels::decide_apply;
@@ -48,7 +48,7 @@ void check_options(const scaler_options& options, const scaling_policy& policy) 
 
 }  // namespace
 
-struct loss_scaler::impl {
+struct SYCLAMP_HIDDEN loss_scaler::impl {
   impl(syclamp::engine owner, const scaling_policy& initial, const scaler_options& options)
       : policy((initial.validate(), initial)),
         kernels(std::move(owner), (check_options(options, initial), options)),
@@ -378,4 +378,4 @@ void loss_scaler::prepare(const tensor_list& gradients) { impl_->protocol.known(
 
 const engine& loss_scaler::get_engine() const { return impl_->engine(); }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -12,7 +12,7 @@
 
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 /// What the policies of other frameworks have in common. Each of them differs in a few fields.
@@ -274,4 +274,4 @@ const std::vector<preset_info>& scaling_presets() {
   return all;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

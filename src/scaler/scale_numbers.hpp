@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "sycl_kernels/shared/scale_number.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// A number that is finite and not negative, exactly.
 inline scale_number to_scale_number(double value) {
@@ -20,4 +21,4 @@ inline double to_double(const scale_number& number) {
   return std::ldexp(static_cast<double>(number.significand), number.exponent);
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 std::uint32_t scaler_ledger::add_list(const tensor_list& gradients) {
   const std::lock_guard lock(names_mutex_);
@@ -73,4 +73,4 @@ void scaler_ledger::restore(const scaler_snapshot& snapshot) {
   ring_.restore(engine_, slots, snapshot.scales.front().attempted);
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

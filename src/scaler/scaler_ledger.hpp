@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "scaler/ledger_ring.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/ledger.hpp"
 #include "syclamp/scaler_snapshot.hpp"
 #include "syclamp/tensor_list.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 class scaler_ledger {
  public:
@@ -65,4 +66,4 @@ class scaler_ledger {
   std::uint64_t reported_ = 0;  ///< number of the last record that the handler got
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -10,7 +10,7 @@
 #include "scaler/scaling_rule.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 constexpr double smallest = 0x1p-126;
@@ -139,4 +139,4 @@ kernels::scaling_rule rule_of(const scaling_policy& policy) {
   return rule;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "sycl_kernels/shared/scale_rule.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/scaling_policy.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// A valid policy as devices read it.
 kernels::scaling_rule rule_of(const scaling_policy& policy);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -10,7 +10,7 @@
 #include "scaler/scaling_rule.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 simulated_result simulate_step(scaler_snapshot& scaler, const simulated_step& step) {
   const kernels::scaling_rule rule = rule_of(scaler.policy);
@@ -91,4 +91,4 @@ replay_report replay_ledger(const std::vector<ledger_entry>& ledger, const scali
   return report;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

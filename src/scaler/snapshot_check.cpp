@@ -12,7 +12,7 @@
 #include "support/json_reader.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 [[noreturn]] void refuse(std::string_view path, std::string_view why) {
@@ -100,4 +100,4 @@ void check(const scaler_snapshot& snapshot) {
     check_record(snapshot.ledger[i].record, snapshot, fmt::format("ledger[{}]", i));
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

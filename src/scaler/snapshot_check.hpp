@@ -3,9 +3,10 @@
 
 #include <cstdint>
 
+#include "syclamp/export.hpp"
 #include "syclamp/scaler_snapshot.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// How far counters of a file may have come: half of what they could count, or less. A step each microsecond would take
 /// a century and a half.
@@ -16,4 +17,4 @@ inline constexpr std::uint32_t max_loaded_count = std::uint32_t{1} << 31;
 /// \throws invalid_argument that names the field
 void check(const scaler_snapshot& snapshot);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

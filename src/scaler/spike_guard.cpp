@@ -11,9 +11,9 @@
 #include "syclamp/error.hpp"
 #include "tensors/list_checks.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
-struct spike_guard::impl {
+struct SYCLAMP_HIDDEN spike_guard::impl {
   syclamp::engine engine;
   settings options;
   device_array<kernels::running_value> so_far;
@@ -42,4 +42,4 @@ sycl::event spike_guard::check(const float* value, const loss_scaler& scaler) co
                                         impl_->options.window, impl_->so_far.get(), scaler.device_user_flags());
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -12,7 +12,7 @@
 #include "tensors/list_checks.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 bool shares_memory(const tensor_list& first, const tensor_list& second) {
@@ -188,4 +188,4 @@ void step_protocol::need_no_sums(const char* call, const tensor_list& list, cons
             call));
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

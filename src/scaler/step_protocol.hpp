@@ -11,8 +11,9 @@
 #include "engine/recordable_state.hpp"
 #include "scaler/decision_kernels.hpp"
 #include "scaler/scaler_ledger.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// What has happened to a list of gradients since the last `update`.
 enum class stage { fresh, unscaled, stepped };
@@ -91,4 +92,4 @@ class step_protocol {
   recordable_state recordable_;    ///< undoes the progress of calls whose recording was abandoned
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

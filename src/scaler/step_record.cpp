@@ -3,7 +3,7 @@
 
 #include <bit>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 double step_record::headroom() const {
   inspection result;
@@ -41,4 +41,4 @@ const char* to_string(step_status status) {
   return "unknown";
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

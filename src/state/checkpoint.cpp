@@ -25,7 +25,7 @@
 #include "syclamp/error.hpp"
 #include "tensors/list_checks.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "weights in files have their lowest byte first");
@@ -275,4 +275,4 @@ std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_
   }
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -16,7 +16,7 @@
 #include "support/json_reader.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 constexpr std::uint64_t max_steps = max_loaded_count, max_setting = std::numeric_limits<std::uint32_t>::max();
@@ -373,4 +373,4 @@ scaler_snapshot from_framework_state(std::string_view text, std::string_view fra
   return base;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -18,7 +18,7 @@
 #include "support/json_reader.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 constexpr const char* headroom_column = "headroom";
@@ -349,4 +349,4 @@ std::vector<ledger_entry> read_ledger(std::string_view text, std::size_t max_ste
   return text[first] == '{' || text[first] == '[' ? read_json_objects(text, max_steps) : read_csv(text, max_steps);
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

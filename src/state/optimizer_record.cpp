@@ -11,7 +11,7 @@
 #include "support/printable.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 namespace {
 
@@ -123,4 +123,4 @@ void check_fits(const optimizer_record& saved, const optimizer_record& here, con
   }
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

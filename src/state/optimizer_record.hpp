@@ -8,9 +8,10 @@
 
 #include "support/json_reader.hpp"
 #include "syclamp/element_type.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/hyper_parameters.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 struct optimizer_parts;
 
@@ -51,4 +52,4 @@ optimizer_record decode_optimizer(const json& from, const std::string& path, std
 /// \throws invalid_argument that says in what they differ if `saved` cannot go on as `here`
 void check_fits(const optimizer_record& saved, const optimizer_record& here, const std::string& path);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

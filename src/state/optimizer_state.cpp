@@ -7,7 +7,7 @@
 #include "engine/device_memory.hpp"
 #include "optimizer/optimizer_parts.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 using kernels::parameter_slot;
@@ -196,4 +196,4 @@ void read_state(const optimizer_parts& parts, const optimizer_record& record, co
   set_groups(parts, record);
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -9,8 +9,9 @@
 #include <functional>
 
 #include "state/optimizer_record.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 using byte_sink = std::function<void(const void* data, std::size_t bytes)>;
 using byte_source = std::function<void(void* data, std::size_t bytes)>;
@@ -22,4 +23,4 @@ void write_state(const optimizer_parts& parts, const optimizer_record& record, c
 /// Waits.
 void read_state(const optimizer_parts& parts, const optimizer_record& record, const byte_source& from);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -11,7 +11,7 @@
 #include "support/whole_file.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 constexpr std::size_t longest_file = std::size_t{1} << 30;
@@ -60,4 +60,4 @@ scaler_snapshot load_snapshot(const std::filesystem::path& file) {
   }
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

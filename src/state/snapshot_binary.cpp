@@ -9,7 +9,7 @@
 #include "state/snapshot_document.hpp"
 #include "support/checksum.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 constexpr std::string_view magic = "\x89syclamp";  // no text begins like this
@@ -57,4 +57,4 @@ scaler_snapshot snapshot_from_binary(std::string_view bytes) {
   return decode_document(payload, read_cbor);
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

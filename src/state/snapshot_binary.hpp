@@ -7,9 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "syclamp/export.hpp"
 #include "syclamp/scaler_snapshot.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// \throws invalid_argument that says what is wrong
 std::string to_binary(const scaler_snapshot& snapshot);
@@ -18,4 +19,4 @@ scaler_snapshot snapshot_from_binary(std::string_view bytes);
 /// Whether some bytes begin like a snapshot in binary.
 bool is_binary_snapshot(std::string_view bytes);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -11,7 +11,7 @@
 #include "state/codec/state_codec.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 using state_codec::decode_fields;
@@ -145,4 +145,4 @@ scaler_snapshot decode_document(std::string_view bytes, document_reader read) {
   return snapshot;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

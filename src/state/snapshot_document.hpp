@@ -8,9 +8,10 @@
 #include <string_view>
 
 #include "support/json_reader.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/scaler_snapshot.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Names of tensors may be any bytes. CBOR has byte strings; JSON has texts only, which must be UTF-8.
 enum class name_encoding { text, bytes };
@@ -29,4 +30,4 @@ using document_reader = json (*)(std::string_view bytes, const std::string& subj
 /// \throws invalid_argument that names the field
 scaler_snapshot decode_document(std::string_view bytes, document_reader read);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

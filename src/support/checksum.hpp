@@ -10,8 +10,9 @@
 #include <string_view>
 
 #include "sycl_kernels/shared/fnv.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// FNV-1a of all bytes: a single changed byte always changes it.
 constexpr std::uint64_t checksum(std::string_view bytes) {
@@ -79,4 +80,4 @@ class block_checksum {
   std::uint64_t length_ = 0;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <utility>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 /// Repeats a call that a signal has interrupted.
 template <typename Call>
@@ -46,4 +48,4 @@ inline descriptor open_at(int folder, const char* name, int flags, mode_t mode =
   return descriptor(uninterrupted([&] { return ::openat(folder, name, flags | O_CLOEXEC, mode); }));
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

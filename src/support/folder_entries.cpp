@@ -7,7 +7,7 @@
 
 #include "support/descriptor.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 std::vector<std::string> entry_names(int folder) {
   std::vector<std::string> names;
@@ -20,4 +20,4 @@ std::vector<std::string> entry_names(int folder) {
   return names;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

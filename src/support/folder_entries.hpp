@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 /// The names in an open folder (O_PATH suffices), with "." and "..". Empty if the folder cannot be read.
 std::vector<std::string> entry_names(int folder);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -9,7 +9,7 @@
 
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 constexpr std::size_t longest_problem = 200, longest_value = 60;
@@ -328,4 +328,4 @@ std::string shown(const json& value) {
   return text.size() <= longest_value ? dump(value) : dump(json(text.substr(0, longest_value))) + "…";
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -9,7 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 using json = nlohmann::ordered_json;
 
@@ -63,4 +65,4 @@ std::size_t values_in(const json& document);
 /// A value for messages: short, on one line.
 std::string shown(const json& value);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -16,7 +16,7 @@
 
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 namespace fs = std::filesystem;
@@ -182,4 +182,4 @@ path_end find_end(const fs::path& file) {
   throw error(fmt::format("cannot write {}: {}", file.string(), problem));
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

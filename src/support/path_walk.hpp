@@ -8,8 +8,9 @@
 #include <string>
 
 #include "support/descriptor.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// What a path may lead through. Where a user namespace hides root, the overflow user counts as root, for links only in
 /// folders that nobody but their owner can write to.
@@ -48,4 +49,4 @@ struct path_end {
 /// path ends as that of a folder does
 path_end find_end(const std::filesystem::path& file);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

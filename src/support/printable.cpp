@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 constexpr std::uint32_t no_character = 0xffffffff;
@@ -60,4 +60,4 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -13,7 +13,7 @@
 #include "support/folder_entries.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 /// What the names of this machine's temporary files begin and end with. Locks of some file systems hold on one machine
@@ -108,4 +108,4 @@ void temporary_file::rename_to(const std::string& name) {
   has_moved_ = true;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -9,8 +9,9 @@
 #include <string_view>
 
 #include "support/descriptor.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// A new file in an open folder. It is removed unless it takes the place of another.
 ///
@@ -56,4 +57,4 @@ bool write_all(int file, std::string_view content);
 [[noreturn]] void fail(const char* verb, const std::filesystem::path& file);
 [[noreturn]] void fail(const char* verb, const std::filesystem::path& file, std::string_view reason);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -15,7 +15,7 @@
 #include "support/temporary_file.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 namespace fs = std::filesystem;
@@ -168,4 +168,4 @@ void file_reader::read(std::uint64_t offset, void* data, std::size_t bytes) cons
   }
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

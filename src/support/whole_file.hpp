@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 /// \throws error that names the file and the reason: also if it is longer than `longest`
 std::string read_whole_file(const std::filesystem::path& file, std::size_t longest);
@@ -74,4 +76,4 @@ class file_reader {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

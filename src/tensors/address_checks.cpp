@@ -9,7 +9,7 @@
 #include "syclamp/error.hpp"
 #include "tensors/list_checks.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 /// The device itself, or the one that it is a part of. The parts of a device share its memory.
@@ -74,4 +74,4 @@ void refuse_alignment(std::size_t index, const std::string& name, const void* ad
                                      described(index, name), address, to_string(type), bytes_per_element(type)));
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

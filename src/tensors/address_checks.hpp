@@ -10,8 +10,9 @@
 #include <sycl/sycl.hpp>
 
 #include "syclamp/element_type.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// What is asked of the address of a tensor. The runtime is asked only where its answer can make a difference, because
 /// a question takes it a fifth of a microsecond, and not twice in a row about the same address.
@@ -52,4 +53,4 @@ void check_address(const sycl::queue& queue, const char* operand, const void* ad
 /// \throws invalid_argument that names the tensor and its type
 [[noreturn]] void refuse_alignment(std::size_t index, const std::string& name, const void* address, element_type type);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

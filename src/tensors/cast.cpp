@@ -7,7 +7,7 @@
 #include "tensors/convert.hpp"
 #include "tensors/list_checks.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 using kernels::factor_kind;
 using kernels::factor_per;
@@ -43,4 +43,4 @@ sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_optio
                         options.rounding_mode == rounding::stochastic, options.seed, options.step, options.saturated);
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -4,9 +4,10 @@
 
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
+#include "syclamp/export.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// What `convert` multiplies by: a number, or numbers in device memory, one for all tensors or one per group or tensor.
 struct factor {
@@ -47,4 +48,4 @@ inline sycl::event clear_unless(const tensor_list& list, const std::uint32_t* wo
                         table.kinds, table.tensors, words, stride, spared);
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

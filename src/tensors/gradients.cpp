@@ -9,7 +9,7 @@
 #include "tensors/tensor_table.hpp"
 #include "tensors/unscaling.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 using kernels::factor_kind;
 using kernels::factor_per;
@@ -118,4 +118,4 @@ sycl::event clip_by_value(const unscaled_gradients& gradients, const scalar& lim
                         table.kinds, table.tensors, bound.address, bound.value);
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

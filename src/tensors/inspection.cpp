@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 /// Exact, whatever the type.
@@ -24,4 +24,4 @@ double inspection::headroom(double amax_limit) const {
   return std::log2(amax_limit / largest(*this));
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -10,7 +10,7 @@
 #include "launch/operations.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 inspection_workspace::details::details(const tensor_list& tensors, inspection_level level, std::uint32_t min_groups)
     : groups(std::max(tensors.groups(), min_groups)),
@@ -103,4 +103,4 @@ void inspection_workspace::count_exponents() const {
                    details_->histogram.get());
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -8,9 +8,10 @@
 
 #include "engine/device_memory.hpp"
 #include "sycl_kernels/shared/layout.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/inspector.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 class inspection_workspace {
  public:
@@ -65,4 +66,4 @@ class inspection_workspace {
   std::optional<details> details_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

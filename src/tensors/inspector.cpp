@@ -10,9 +10,9 @@
 #include "tensors/scalar_arguments.hpp"
 #include "tensors/unscaling.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
-struct inspector::impl {
+struct SYCLAMP_HIDDEN inspector::impl {
   template <typename T>
   std::vector<T> read(const T* results, std::size_t count) const {
     const engine& engine = workspace.tensors().get_engine();
@@ -85,4 +85,4 @@ inspection inspect(const engine& engine, array_view array) {
   return array_inspector.result();
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

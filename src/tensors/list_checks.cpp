@@ -9,7 +9,7 @@
 #include "syclamp/error.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 [[noreturn]] void refuse_overlap(const char* operation, const tensor_list& in, const tensor_list& out,
@@ -127,9 +127,4 @@ void check_unscaling(const tensor_list& in, const tensor_list& out) {
   check_float32("unscale", out, "unscaled gradients vanish in 16 bits; give it an FP32 shadow");
 }
 
-void check_given(const char* operation, const char* parameter, const void* pointer) {
-  if (pointer == nullptr)
-    throw invalid_argument(fmt::format("{}: {} is null; give it an address in device memory", operation, parameter));
-}
-
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

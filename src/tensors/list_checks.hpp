@@ -7,9 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "syclamp/error.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/tensor_list.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Both lists have the same queue and sizes, and nothing that is written overlaps anything else: `out` neither itself
 /// nor `in`, but for tensors that are the very same in both. Costs next to nothing while the addresses stay as they
@@ -32,11 +34,14 @@ void check_float32(const char* operation, const tensor_list& list, const char* r
 /// Both, for an operation that unscales.
 void check_unscaling(const tensor_list& in, const tensor_list& out);
 
-/// A pointer that an operation cannot do without is not null.
-void check_given(const char* operation, const char* parameter, const void* pointer);
+/// A pointer that an operation cannot do without is not null. Inline, because modules call it, and it is not exported.
+inline void check_given(const char* operation, const char* parameter, const void* pointer) {
+  if (pointer == nullptr)
+    throw invalid_argument(std::string(operation) + ": " + parameter + " is null; give it an address in device memory");
+}
 
 /// How messages call a tensor: by its index, and by its name if it has one.
 std::string described(std::size_t index, const std::string& name);
 std::string described(const tensor_list& list, std::size_t index);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 bool begins_before(const memory_extent& a, const memory_extent& b) { return a.begin < b.begin; }
@@ -71,4 +71,4 @@ overlap overlap_between(std::span<const memory_extent> first, std::span<const me
   return {};
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -7,7 +7,9 @@
 #include <span>
 #include <vector>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 /// The addresses that a tensor occupies, the end not included.
 struct memory_extent {
@@ -34,4 +36,4 @@ overlap overlap_within(std::span<const memory_extent> extents);
 /// The first of `one` that overlaps one of `other`. Both are sorted; `other` has no overlaps within.
 overlap overlap_between(std::span<const memory_extent> first, std::span<const memory_extent> other);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

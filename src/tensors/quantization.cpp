@@ -12,7 +12,7 @@
 #include "tensors/list_checks.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 std::vector<float> limits_of(const tensor_list& list) {
@@ -45,7 +45,7 @@ void check(const delayed_scaling::settings& options) {
 
 }  // namespace
 
-struct delayed_scaling::impl {
+struct SYCLAMP_HIDDEN delayed_scaling::impl {
   impl(syclamp::engine owner, std::vector<float> of_tensors, const settings& chosen)
       : engine(std::move(owner)),
         options(chosen),
@@ -153,4 +153,4 @@ sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gra
                         scaling.device_scales(), scaling.device_limits());
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

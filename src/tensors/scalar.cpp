@@ -7,7 +7,7 @@
 #include "tensors/address_checks.hpp"
 #include "tensors/scalar_arguments.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 device_value::device_value(const engine& engine, const float* address) : address_(address) {
   if (address == nullptr)
@@ -37,4 +37,4 @@ kernels::scalar_argument scale_argument(const char* operation, const std::option
   return scale ? scale_argument(operation, *scale) : kernels::scalar_argument{nullptr, kernels::no_scalar};
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

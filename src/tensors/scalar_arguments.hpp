@@ -5,9 +5,10 @@
 #include <optional>
 
 #include "sycl_kernels/shared/layout.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/scalar.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// A limit of a norm or of values. Not given: no limit.
 /// \throws invalid_argument if a value is negative or NaN
@@ -18,4 +19,4 @@ kernels::scalar_argument limit_argument(const char* operation, const char* name,
 kernels::scalar_argument scale_argument(const char* operation, const scalar& scale);
 kernels::scalar_argument scale_argument(const char* operation, const std::optional<scalar>& scale);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -16,7 +16,7 @@
 #include "tensors/list_checks.hpp"
 #include "tensors/tensor_table.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 using kernels::tensor_alignment;
@@ -28,7 +28,7 @@ std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uin
 
 }  // namespace
 
-struct tensor_list::impl {
+struct SYCLAMP_HIDDEN tensor_list::impl {
   impl(syclamp::engine owner, std::vector<tensor> given)
       : engine(std::move(owner)),
         tensors(std::move(given)),
@@ -180,4 +180,4 @@ const tensor_list::table& tensor_list::prepared() const {
   return impl_->view;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

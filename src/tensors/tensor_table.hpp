@@ -5,13 +5,14 @@
 #include <span>
 #include <vector>
 
+#include "syclamp/export.hpp"
 #include "syclamp/tensor_list.hpp"
 #include "tensors/memory_extents.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// The device's view of a list, as kernels take it, and what checks need to know of it.
-struct tensor_list::table {
+struct SYCLAMP_HIDDEN tensor_list::table {
   const std::uint64_t* addresses;
   const std::uint64_t* starts;
   const std::uint32_t* kinds;
@@ -44,4 +45,4 @@ struct tensor_list::table {
   mutable std::uint64_t extents_version = 0;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

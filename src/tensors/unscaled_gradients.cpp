@@ -6,7 +6,7 @@
 #include "tensors/list_checks.hpp"
 #include "tensors/unscaling.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 unscaled_gradients::unscaled_gradients(const unscaling& made) : list_(made.list), done_(made.done), gate_(made.gate) {}
 
@@ -17,4 +17,4 @@ unscaled_gradients unscaled_gradients::never_scaled(tensor_list gradients) {
   return unscaled_gradients(unscaling{std::move(gradients), {}});
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

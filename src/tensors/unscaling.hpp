@@ -6,9 +6,10 @@
 #include <memory>
 
 #include "sycl_kernels/shared/scaler_layout.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/unscaled_gradients.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Device pointers with which a clip operation refuses a step after the scaler's decision.
 struct step_gate {
@@ -25,4 +26,4 @@ struct unscaling {
   std::shared_ptr<const step_gate> gate = nullptr;  ///< of the scaler that unscaled them; null: no scaler has
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -37,6 +37,7 @@ ALLOWED = {
                       "other"},
     "bench": {"std", "sycl", "include", "src/support", "bench", "other"},
     "examples": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn"},
+    "examples/interop": {"std", "sycl", "include", "other"},
     "tests": HOST | {f"src/{name}" for name in SUBJECTS} | {"include/syclamp/matrix", "include/syclamp/nn", "apps/training", "tests",
                                                          "tests/reference"},
     "tests/reference": {"std", "tests/reference"},
@@ -60,7 +61,8 @@ def folder_of(path):
 
 def records(root):
     shared = (root / "sycl_kernels/shared").glob("*.hpp")
-    return {pathlib.Path("include", name) for file in shared for _, name in included(file) if name.startswith("syclamp/")}
+    macros = {pathlib.Path("include/syclamp/export.hpp")}  # for every public header, and therefore for records
+    return macros | {pathlib.Path("include", name) for file in shared for _, name in included(file) if name.startswith("syclamp/")}
 
 
 def reach(root, path, name, seen_by_devices):

@@ -32,6 +32,7 @@ WRONG = {
     "tests/reference/a.cpp": '#include "syclamp/engine.hpp"',
     "examples/a.cpp": '#include "bench/native.hpp"',
     "examples/b.cpp": '#include "support/whole_file.hpp"',
+    "examples/interop/a.cpp": '#include "support/whole_file.hpp"',
     "tools/a.cpp": "#include <sycl/sycl.hpp>",
 }
 PRESENT = ("src/launch/operation.hpp", "src/engine/warn.hpp", "src/support/whole_file.hpp", "src/scaler/rule.hpp",

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace syclamp {
+#include <syclamp/export.hpp>
+
+namespace SYCLAMP_NAMESPACE {
 
 /// Computed in FP32, whatever the storage.
 enum class activation : std::uint32_t {
@@ -29,4 +31,4 @@ constexpr const char* to_string(activation kind) {
   return "unknown";
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -9,10 +9,11 @@
 
 #include <syclamp/array_view.hpp>
 #include <syclamp/engine.hpp>
+#include <syclamp/export.hpp>
 #include <syclamp/matrix/activation.hpp>
 #include <syclamp/matrix/matrix_view.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 struct gemm_options {
   float alpha = 1.0f;
@@ -36,8 +37,8 @@ struct gemm_options {
 /// \throws invalid_argument if sizes do not fit, a type is none of the three, C is transposed or may overlap A, B or
 /// the
 ///         bias, or a path is asked for that does not exist or cannot do this product
-sycl::event gemm(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
-                 const gemm_options& options = {});
+SYCLAMP_API sycl::event gemm(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
+                             const gemm_options& options = {});
 
 /// A way to multiply matrices.
 struct gemm_path_report {
@@ -47,11 +48,11 @@ struct gemm_path_report {
 };
 
 /// The paths that this build has, the preferred one first.
-std::vector<gemm_path_report> gemm_paths(const engine& engine);
+SYCLAMP_API std::vector<gemm_path_report> gemm_paths(const engine& engine);
 
 /// Name of the path that `gemm` would take.
 /// \throws invalid_argument as `gemm` does
-std::string gemm_path_for(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
-                          const gemm_options& options = {});
+SYCLAMP_API std::string gemm_path_for(const engine& engine, const matrix_view& a, const matrix_view& b,
+                                      const matrix_view& c, const gemm_options& options = {});
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -8,8 +8,9 @@
 #include <sycl/sycl.hpp>
 
 #include <syclamp/element_type.hpp>
+#include <syclamp/export.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// A row-major matrix of FP16, BF16 or FP32 in USM memory that the caller owns, or a batch of them at equal distances;
 /// or the transpose of one, which costs nothing: memory stays as it is and is read the other way.
@@ -67,4 +68,4 @@ class matrix_view {
   std::uint64_t batch_ = 1, batch_stride_ = 0;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

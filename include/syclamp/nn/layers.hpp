@@ -22,19 +22,21 @@
 
 #include <syclamp/array_view.hpp>
 #include <syclamp/engine.hpp>
+#include <syclamp/export.hpp>
 #include <syclamp/matrix/activation.hpp>
 #include <syclamp/matrix/gemm.hpp>
 #include <syclamp/matrix/matrix_view.hpp>
 #include <syclamp/scalar.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// y = then(x · weightᵀ + bias). The weight has a row for each output, as in PyTorch; the bias may have no elements.
 /// Whoever needs the gradient of an activation other than ReLU keeps what it was applied to: see `activate`.
 /// \param path  of gemm
 /// \throws invalid_argument as `gemm` does
-sycl::event linear(const engine& engine, const matrix_view& x, const matrix_view& weight, const array_view& bias,
-                   const matrix_view& y, activation function = activation::none, std::string_view path = {});
+SYCLAMP_API sycl::event linear(const engine& engine, const matrix_view& x, const matrix_view& weight,
+                               const array_view& bias, const matrix_view& y, activation function = activation::none,
+                               std::string_view path = {});
 
 /// Where gradients go; those that are left out are not computed.
 struct linear_gradients {
@@ -45,19 +47,20 @@ struct linear_gradients {
 
 /// The gradients of `linear` without activation.
 /// \throws invalid_argument as `gemm` does
-sycl::event linear_backward(const engine& engine, const matrix_view& x, const matrix_view& weight,
-                            const matrix_view& dy, const linear_gradients& gradients, std::string_view path = {});
+SYCLAMP_API sycl::event linear_backward(const engine& engine, const matrix_view& x, const matrix_view& weight,
+                                        const matrix_view& dy, const linear_gradients& gradients,
+                                        std::string_view path = {});
 
 /// sums[column] = Σ in[row][column].
-sycl::event sum_rows(const engine& engine, const matrix_view& in, const array_view& sums);
+SYCLAMP_API sycl::event sum_rows(const engine& engine, const matrix_view& in, const array_view& sums);
 
 /// y = f(x + bias); y may be x. The bias, one number for each column, may have no elements.
-sycl::event activate(const engine& engine, const matrix_view& x, const matrix_view& y, activation f,
-                     const array_view& bias = {});
+SYCLAMP_API sycl::event activate(const engine& engine, const matrix_view& x, const matrix_view& y, activation f,
+                                 const array_view& bias = {});
 
 /// dx = dy · f'(x + bias); dx may be dy.
-sycl::event activate_backward(const engine& engine, const matrix_view& x, const matrix_view& dy, const matrix_view& dx,
-                              activation f, const array_view& bias = {});
+SYCLAMP_API sycl::event activate_backward(const engine& engine, const matrix_view& x, const matrix_view& dy,
+                                          const matrix_view& dx, activation f, const array_view& bias = {});
 
 /// What the forward pass of a layer norm leaves for the backward one: FP32 in device memory, one for each row.
 struct row_statistics {
@@ -66,13 +69,14 @@ struct row_statistics {
 };
 
 /// y = (x - mean) / √(variance + epsilon) · scale + shift, with mean and variance of each row.
-sycl::event layer_norm(const engine& engine, const matrix_view& x, const array_view& scale, const array_view& shift,
-                       const matrix_view& y, const row_statistics& statistics, float epsilon = 1e-5f);
+SYCLAMP_API sycl::event layer_norm(const engine& engine, const matrix_view& x, const array_view& scale,
+                                   const array_view& shift, const matrix_view& y, const row_statistics& statistics,
+                                   float epsilon = 1e-5f);
 
 /// The gradients of `layer_norm` with respect to x, scale and shift.
-sycl::event layer_norm_backward(const engine& engine, const matrix_view& x, const array_view& scale,
-                                const matrix_view& dy, const row_statistics& statistics, const matrix_view& dx,
-                                const array_view& dscale, const array_view& dshift);
+SYCLAMP_API sycl::event layer_norm_backward(const engine& engine, const matrix_view& x, const array_view& scale,
+                                            const matrix_view& dy, const row_statistics& statistics,
+                                            const matrix_view& dx, const array_view& dscale, const array_view& dshift);
 
 /// Where a loss goes: FP32 in device memory.
 struct loss_values {
@@ -85,15 +89,16 @@ struct loss_values {
 /// The scale is applied in FP32 before the gradient is rounded. Logits of any size are safe. A label that is not a
 /// column makes the loss and the gradient of its row NaN.
 /// \param gradient    may be the logits; nothing: only the loss is computed
-sycl::event softmax_cross_entropy(const engine& engine, const matrix_view& logits, const std::uint32_t* labels,
-                                  const loss_values& loss, const std::optional<matrix_view>& gradient,
-                                  const scalar& loss_scale = 1.0f);
+SYCLAMP_API sycl::event softmax_cross_entropy(const engine& engine, const matrix_view& logits,
+                                              const std::uint32_t* labels, const loss_values& loss,
+                                              const std::optional<matrix_view>& gradient,
+                                              const scalar& loss_scale = 1.0f);
 
 /// The mean over all elements of (y - target)², and its gradient with respect to y times the loss scale. `of_rows` gets
 /// the sum of each row.
 /// \param gradient    may be y; nothing: only the loss is computed
-sycl::event mean_squared_error(const engine& engine, const matrix_view& y, const matrix_view& target,
-                               const loss_values& loss, const std::optional<matrix_view>& gradient,
-                               const scalar& loss_scale = 1.0f);
+SYCLAMP_API sycl::event mean_squared_error(const engine& engine, const matrix_view& y, const matrix_view& target,
+                                           const loss_values& loss, const std::optional<matrix_view>& gradient,
+                                           const scalar& loss_scale = 1.0f);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

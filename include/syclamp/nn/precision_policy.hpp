@@ -8,8 +8,9 @@
 #include <vector>
 
 #include <syclamp/element_type.hpp>
+#include <syclamp/export.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// In the spirit of Keras's Policy: four formats that together say what "mixed precision" means.
 struct precision_policy {
@@ -52,19 +53,19 @@ inline constexpr named_policy named_policies[] = {
 
 /// \param name  one of `named_policies`, or an alias of it
 /// \throws invalid_argument that lists the names
-precision_policy precision_preset(std::string_view name);
+SYCLAMP_API precision_policy precision_preset(std::string_view name);
 
 /// The name of a policy; empty if it has none.
-std::string_view to_string(const precision_policy& policy);
+SYCLAMP_API std::string_view to_string(const precision_policy& policy);
 
 /// Names without the aliases.
-std::vector<std::string> policy_names();
+SYCLAMP_API std::vector<std::string> policy_names();
 
 /// The format of gradients: that of the computation, but E5M2 for FP8, because gradients need range.
-element_type gradient_type(const precision_policy& policy);
+SYCLAMP_API element_type gradient_type(const precision_policy& policy);
 
 /// True if gradients of that format have fewer exponents than FP32, so that small ones vanish.
-bool needs_loss_scaling(const precision_policy& policy);
+SYCLAMP_API bool needs_loss_scaling(const precision_policy& policy);
 
 /// Whether an operation may be computed in the policy's format, or stays in that of the loss: autocast's lists, as
 /// data.
@@ -92,6 +93,6 @@ inline constexpr operation_rule operation_rules[] = {
 
 /// The format in which a policy computes an operation.
 /// \throws invalid_argument that lists the operations, if it is none of `operation_rules`
-element_type type_for(const precision_policy& policy, std::string_view operation);
+SYCLAMP_API element_type type_for(const precision_policy& policy, std::string_view operation);
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

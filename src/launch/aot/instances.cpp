@@ -12,7 +12,7 @@
 namespace syclamp::launch::aot {
 namespace {
 
-using table = std::map<const operation_base*, submitter>;
+using table = std::map<const operation_base*, submitter, operation_order>;
 using backends::profiles;
 
 template <typename Body, unsigned GroupSize, typename... Args>
@@ -53,7 +53,7 @@ table instances_of_profile() {
 
 }  // namespace
 
-const std::map<const operation_base*, submitter>& instances(const profile& tuning) {
+const std::map<const operation_base*, submitter, operation_order>& instances(const profile& tuning) {
   static const auto all = []<std::size_t... P>(std::index_sequence<P...>) {
     return std::array{instances_of_profile<P>()...};
   }(std::make_index_sequence<profiles.size()>{});

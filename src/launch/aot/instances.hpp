@@ -14,6 +14,6 @@ namespace syclamp::launch::aot {
 using submitter = sycl::event (*)(sycl::queue&, std::uint64_t groups, const argument* arguments);
 
 /// All operations, instantiated as `tuning` asks. `tuning` is one of `backends::profiles`.
-const std::map<const operation_base*, submitter>& instances(const profile& tuning);
+const std::map<const operation_base*, submitter, operation_order>& instances(const profile& tuning);
 
 }  // namespace syclamp::launch::aot

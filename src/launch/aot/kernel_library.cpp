@@ -41,7 +41,7 @@ class linked_library final : public kernel_library {
     return found->second;
   }
 
-  const std::map<const operation_base*, submitter>& submitters_;
+  const std::map<const operation_base*, submitter, operation_order>& submitters_;
 };
 
 }  // namespace

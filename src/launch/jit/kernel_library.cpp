@@ -96,7 +96,7 @@ class compiled_library final : public kernel_library {
   sycl::context context_;
   sycl::device device_;
   std::shared_mutex mutex_;
-  std::map<const operation_base*, sycl::kernel> kernels_;
+  std::map<const operation_base*, sycl::kernel, operation_order> kernels_;
 };
 
 }  // namespace

@@ -9,11 +9,12 @@
 #include <string_view>
 #include <utility>
 
+#include "syclamp/export.hpp"
 #include "syclamp/hyper_parameters.hpp"
 #include "syclamp/policy_names.hpp"
 #include "syclamp/step_record.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 constexpr const char* to_string(lr_schedule::shape kind) {
   switch (kind) {
@@ -62,4 +63,4 @@ std::string names_of() {
   return names;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,9 +6,10 @@
 #include <type_traits>
 #include <variant>
 
+#include "syclamp/export.hpp"
 #include "syclamp/inspection.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 enum class field_kind {
   plain,
@@ -110,4 +111,4 @@ constexpr bool set_none(const Field&, Value& value) {
   return Field::kind == field_kind::index;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

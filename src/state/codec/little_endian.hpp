@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <string>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 template <std::unsigned_integral Integer>
 void append_integer(std::string& to, Integer value) {
@@ -22,4 +24,4 @@ Integer integer_at(const char* from) {
   return value;
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

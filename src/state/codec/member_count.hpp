@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <utility>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 /// Converts to anything, for the compiler's eyes only.
 struct anything {
@@ -27,4 +29,4 @@ consteval std::size_t member_count() {
   }
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

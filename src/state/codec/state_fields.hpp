@@ -17,12 +17,13 @@
 #include "state/codec/field.hpp"
 #include "state/codec/member_count.hpp"
 #include "state/optimizer_record.hpp"
+#include "syclamp/export.hpp"
 #include "syclamp/hyper_parameters.hpp"
 #include "syclamp/scale_state.hpp"
 #include "syclamp/scaling_policy.hpp"
 #include "syclamp/step_record.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// The fields of a struct: `fields`, and how many members are `unused`, that is, not saved.
 template <typename Struct>
@@ -259,4 +260,4 @@ inline constexpr std::uint32_t newest_version =
     std::max(layout_version, newest_field<scale_number, replay_options, scaling_policy, scale_state, step_record,
                                           decay_rate, hyper_parameters, lr_schedule, group_record, optimizer_record>());
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE
