@@ -96,7 +96,7 @@ TEST_CASE("every header of ours that a kernel includes is found") {
     for (std::sregex_iterator match(text.begin(), text.end(), include), end; match != end; ++match) {
       const std::string name = (*match)[1].matched ? (*match)[1] : (*match)[3];
       CAPTURE(file.path, name);
-      CHECK(std::ranges::any_of(found, [&](const jit::embedded_file* one) { return one->path == name; }));
+      CHECK(std::ranges::any_of(found, [&](const jit::embedded_file* header) { return header->path == name; }));
     }
   }
 }

@@ -72,12 +72,12 @@ std::vector<found_module> find_modules(std::span<const char> bytes) {
 std::vector<word> single_item_kernels(const std::vector<instruction>& instructions) {
   std::vector<word> kernels;
   std::set<word> hinted;
-  for (const instruction& one : instructions) {
-    if (one.code() != op_execution_mode || one.words.size() < 3) continue;
-    if (one.words[2] == mode_vector_type_hint) hinted.insert(one.words[1]);
-    if (one.words[2] == mode_local_size && one.words.size() == 6 && one.words[3] == 1 && one.words[4] == 1 &&
-        one.words[5] == 1)
-      kernels.push_back(one.words[1]);
+  for (const instruction& current : instructions) {
+    if (current.code() != op_execution_mode || current.words.size() < 3) continue;
+    if (current.words[2] == mode_vector_type_hint) hinted.insert(current.words[1]);
+    if (current.words[2] == mode_local_size && current.words.size() == 6 && current.words[3] == 1 &&
+        current.words[4] == 1 && current.words[5] == 1)
+      kernels.push_back(current.words[1]);
   }
   std::erase_if(kernels, [&](word kernel) { return hinted.contains(kernel); });
   return kernels;
@@ -86,15 +86,16 @@ std::vector<word> single_item_kernels(const std::vector<instruction>& instructio
 /// Names that nobody reads. Those of functions stay: drivers may know a function by its name.
 std::vector<instruction> spare_names(const std::vector<instruction>& instructions, std::size_t words) {
   std::set<word> named;
-  for (const instruction& one : instructions)
-    if (one.code() == op_function && one.words.size() > 2) named.insert(one.words[2]);
+  for (const instruction& current : instructions)
+    if (current.code() == op_function && current.words.size() > 2) named.insert(current.words[2]);
   std::vector<instruction> spare;
   std::size_t sum = 0;
-  for (const instruction& one : instructions) {
+  for (const instruction& current : instructions) {
     if (sum == words || sum >= words + least_name_words) break;
-    if (one.code() != op_name || one.words.size() < least_name_words || named.contains(one.words[1])) continue;
-    spare.push_back(one);
-    sum += one.words.size();
+    if (current.code() != op_name || current.words.size() < least_name_words || named.contains(current.words[1]))
+      continue;
+    spare.push_back(current);
+    sum += current.words.size();
   }
   if (sum != words && sum < words + least_name_words) spare.clear();
   return spare;
@@ -113,7 +114,7 @@ std::vector<word> filler_name(word target, std::size_t length) {
 
 std::vector<std::vector<std::uint32_t>> spirv_modules(std::span<const char> bytes) {
   std::vector<std::vector<word>> modules;
-  for (found_module& one : find_modules(bytes)) modules.push_back(std::move(one.words));
+  for (found_module& module : find_modules(bytes)) modules.push_back(std::move(module.words));
   return modules;
 }
 
@@ -126,9 +127,10 @@ std::size_t mark_vector_kernels(std::span<char> bytes) {
     if (kernels.empty() || dropped.empty()) continue;
 
     std::size_t room = 0, end_of_modes = 0;
-    for (const instruction& one : dropped) room += one.words.size();
-    for (const instruction& one : instructions)
-      if (one.code() == op_entry_point || one.code() == op_execution_mode) end_of_modes = one.at + one.words.size();
+    for (const instruction& current : dropped) room += current.words.size();
+    for (const instruction& current : instructions)
+      if (current.code() == op_entry_point || current.code() == op_execution_mode)
+        end_of_modes = current.at + current.words.size();
     const std::size_t rest = room - kernels.size() * hint_words;
 
     std::vector<word> words(module.words.begin(), module.words.begin() + static_cast<std::ptrdiff_t>(end_of_modes));
@@ -136,13 +138,13 @@ std::size_t mark_vector_kernels(std::span<char> bytes) {
       for (const word part :
            {word{hint_words << 16 | op_execution_mode}, kernel, word{mode_vector_type_hint}, vector_of_floats})
         words.push_back(part);
-    for (const instruction& one : instructions) {
-      if (one.at < end_of_modes) continue;
-      const bool is_dropped = std::ranges::any_of(dropped, [&](const auto& name) { return name.at == one.at; });
+    for (const instruction& current : instructions) {
+      if (current.at < end_of_modes) continue;
+      const bool is_dropped = std::ranges::any_of(dropped, [&](const auto& name) { return name.at == current.at; });
       if (!is_dropped) {
-        words.insert(words.end(), one.words.begin(), one.words.end());
-      } else if (one.at == dropped.back().at && rest != 0) {
-        const auto name = filler_name(one.words[1], rest);
+        words.insert(words.end(), current.words.begin(), current.words.end());
+      } else if (current.at == dropped.back().at && rest != 0) {
+        const auto name = filler_name(current.words[1], rest);
         words.insert(words.end(), name.begin(), name.end());
       }
     }
