@@ -70,15 +70,18 @@ struct own_folder {
 
 start_up_times measure_start_up(const std::string& program) {
   const own_folder folder;
-  std::vector<double> cold, warm, info;
-  for (int i = 0; i < 3; ++i) {
-    const fs::path cache = folder.path / std::to_string(i);
-    cold.push_back(seconds_of(program, {"bench", "--first-operation"}, cache));
-    warm.push_back(seconds_of(program, {"bench", "--first-operation"}, cache));
-    seconds_of(program, {"info"}, cache);
-    info.push_back(seconds_of(program, {"info"}, cache));
-  }
-  return {median_of(cold), median_of(warm), median_of(info)};
+  const auto measure = [&](const std::string& name, const std::vector<std::string>& arguments) {
+    std::vector<double> cold, warm;
+    for (int i = 0; i < 3; ++i) {
+      const fs::path cache = folder.path / (name + std::to_string(i));
+      cold.push_back(seconds_of(program, arguments, cache));
+      warm.push_back(seconds_of(program, arguments, cache));
+    }
+    return start_up_time{median_of(cold), median_of(warm)};
+  };
+  return {.first_operation = measure("operation", {"bench", "--first-operation"}),
+          .first_step = measure("step", {"bench", "--first-step"}),
+          .info = measure("info", {"info"})};
 }
 
 void first_operation() {
@@ -89,6 +92,27 @@ void first_operation() {
   const inspection result = inspect(engine, {data, numbers.size()});
   sycl::free(data, engine.queue());
   if (result.sum_of_squares != 1024.0f) throw std::runtime_error("the first operation gave a wrong result");
+}
+
+void first_step() {
+  const syclamp::engine engine;
+  constexpr std::size_t elements = 1024;
+  auto* gradient = sycl::malloc_device<sycl::half>(elements, engine.queue());
+  auto* model = sycl::malloc_device<sycl::half>(elements, engine.queue());
+  engine.queue().fill(gradient, sycl::half(1.0f), elements);
+  engine.queue().fill(model, sycl::half(1.0f), elements);
+  {
+    fused_optimizer optimizer(engine, {{.gradient = {gradient, elements}, .model = {model, elements}}}, adamw{});
+    loss_scaler scaler(engine);
+    scaler.prepare(optimizer.gradients());
+    scaler.begin_step();
+    scaler.step(optimizer);
+    scaler.update();
+    engine.wait();
+    if (!scaler.outcome().was_applied()) throw std::runtime_error("the first step was not applied");
+  }
+  sycl::free(gradient, engine.queue());
+  sycl::free(model, engine.queue());
 }
 
 }  // namespace syclamp::bench

@@ -6,16 +6,23 @@
 
 namespace syclamp::bench {
 
+/// Seconds that a new process takes from its start to its end.
+struct start_up_time {
+  double cold = 0;  ///< with an empty kernel cache: the driver makes native code
+  double warm = 0;  ///< the same again, native code from the cache
+};
+
 struct start_up_times {
-  double cold_first_operation = 0;  ///< a new process with an empty kernel cache, until it has inspected an array
-  double warm_first_operation = 0;  ///< the same again, kernels from the cache
-  double warm_info = 0;             ///< `syclamp info`, kernels from the cache
+  start_up_time first_operation;  ///< makes an engine and inspects an array
+  start_up_time first_step;       ///< makes an engine, a scaler and an optimizer, and takes one step of AdamW
+  start_up_time info;             ///< `syclamp info`
 };
 
 /// Starts `program` (the syclamp program) anew for each figure, with a kernel cache of its own. Medians of a few runs.
 start_up_times measure_start_up(const std::string& program);
 
-/// What the new processes do: make an engine, inspect an array, end.
+/// What the new processes do.
 void first_operation();
+void first_step();
 
 }  // namespace syclamp::bench

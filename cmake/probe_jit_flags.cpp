@@ -41,6 +41,7 @@ int main(int, char** argv) {
       if (!accepts({flag})) std::cout << "refused: " << flag << '\n';
   } catch (const sycl::exception& failed) {
     std::cout << "no SYCL device to compile for: " << failed.what() << '\n';
+    return 3;
   }
   return 1;
 }

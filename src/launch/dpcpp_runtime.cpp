@@ -134,6 +134,11 @@ std::string suspicious_environment() {
   return fmt::format("{}", fmt::join(problems, "; "));
 }
 
+std::string dpcpp_runtime_release() {
+  std::error_code failed;  // the name of the file says less: it differs between packages of the same release
+  return fmt::format("libsycl of {} bytes", fs::file_size(runtime_file(), failed));
+}
+
 std::string dpcpp_runtime_version() {
   const fs::path file = runtime_file();
   return fmt::format("{}, {}", identity(file), identity(file.parent_path() / "libsycl-jit.so"));

@@ -11,6 +11,9 @@ namespace syclamp::launch {
 /// Which libsycl and which run-time compiler are loaded, precisely enough to tell two builds of a version apart.
 std::string dpcpp_runtime_version();
 
+/// The release of libsycl: the same on every machine that has it.
+std::string dpcpp_runtime_release();
+
 /// Why the OpenCL driver of `device` cannot work from where it is installed; an empty string if it can.
 std::string driver_obstacle(const sycl::device& device);
 

@@ -31,6 +31,7 @@ void decision_kernels::prepare() const {
   library.prepare(launch::update_scale);
   library.prepare(launch::convert_list);
   if (has_one_kernel()) return library.prepare(launch::inspect_step);
+  library.prepare(launch::decide_gradients);
   if (has_one_scale()) return library.prepare(launch::inspect_chunks);
   library.prepare(launch::inspect_pieces);
 }

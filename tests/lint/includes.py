@@ -43,6 +43,7 @@ ALLOWED = {
     "tests/reference": {"std", "tests/reference"},
     "tools": {"std"},
     "tools/kernel_source.cpp": {"std", "backends", "src/launch"},
+    "tools/ready_kernels.cpp": {"std", "sycl", "include", "backends", "src/launch", "src/support"},
     "cmake": {"std", "sycl"},
 }
 # Records are public headers that the device compilers see: sycl_kernels/ includes them, and they include only each other.

@@ -57,3 +57,9 @@ TEST_CASE("any other failure to compile is a defect to report") {
     CHECK_THAT(message, !ContainsSubstring("package"));
   }
 }
+
+TEST_CASE("a missing run-time compiler is named") {
+  const std::string message = explain_build_failure("Some CPU", "kernel_bundle creation from source not supported\n");
+  CHECK_THAT(message,
+             ContainsSubstring("Some CPU") && ContainsSubstring("libsycl-jit") && ContainsSubstring("intel-sycl-rt"));
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger is read while it is written: the writer's protocol (publish in sycl_kernels/scaler/scaler.hpp), store by
+// The ledger is read while it is written: the writer's protocol (publish in sycl_kernels/scaler/update.hpp), store by
 // store, against the reader, load by load.
 #include <atomic>
 #include <bit>

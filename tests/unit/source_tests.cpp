@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <regex>
+#include <string>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -72,4 +75,28 @@ TEST_CASE("a kernel's source names the numbers it is tuned by, and each of them 
   each(launch::gemm_tiles, &profile::matrix);
   each(launch::gemm_blocks_half, &profile::blocks);
   each(launch::check_rates, &profile::scalar);
+}
+
+TEST_CASE("a family's text is all that it includes, and no more") {
+  const std::string text = jit::family_text("tensors/clip", nvidia_gpu);
+  const auto has = [&](const std::string& path) { return text.find("\nfile: " + path + "\n") != text.npos; };
+
+  CHECK(text.find(jit::family_source("tensors/clip", nvidia_gpu)) != text.npos);
+  CHECK(has("sycl_kernels/tensors/clip.hpp"));
+  CHECK(has("sycl_kernels/base/pack.hpp"));  // included by others
+  CHECK(has("syclamp/inspection.hpp"));      // a public header
+  CHECK_FALSE(has("sycl_kernels/optimizer/rules/adam.hpp"));
+}
+
+TEST_CASE("every header of ours that a kernel includes is found") {
+  const std::regex include("#\\s*include\\s*[\"<]((sycl_kernels|syclamp)/[^\">]+)[\">]|#\\s*include\\s*\"([^\"]+)\"");
+  for (const auto& file : jit::embedded_files()) {
+    const std::string text(file.text);
+    const auto found = jit::included_files(text);
+    for (std::sregex_iterator match(text.begin(), text.end(), include), end; match != end; ++match) {
+      const std::string name = (*match)[1].matched ? (*match)[1] : (*match)[3];
+      CAPTURE(file.path, name);
+      CHECK(std::ranges::any_of(found, [&](const jit::embedded_file* header) { return header->path == name; }));
+    }
+  }
 }

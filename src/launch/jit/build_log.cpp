@@ -38,6 +38,12 @@ std::string first_error(const std::string& log) {
 }  // namespace
 
 std::string explain_build_failure(std::string_view device, const std::string& log) {
+  if (log.find("creation from source not supported") != std::string::npos)
+    return fmt::format(
+        "a kernel that is not ready for {} cannot be compiled: the run-time compiler, libsycl-jit.so, was not found "
+        "beside libsycl. Install the whole package intel-sycl-rt, or use the release of libsycl that syclamp was built "
+        "with, for which kernels are ready",
+        device);
   if (const auto header = missing_library_header(log))
     return fmt::format(
         "a kernel did not compile for {}: the header <{}> of {} is missing on this machine. The run-time compiler "

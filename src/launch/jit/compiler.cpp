@@ -8,6 +8,7 @@
 #include "launch/dpcpp_runtime.hpp"
 #include "launch/jit/build_log.hpp"
 #include "launch/jit/source.hpp"
+#include "launch/jit/spirv.hpp"
 #include "launch/kernel_library.hpp"
 #include "syclamp/error.hpp"
 
@@ -34,41 +35,57 @@ const std::vector<std::string>& build_options() {
   return options;
 }
 
+std::string spirv_key() {
+  std::string key = fmt::format("compiler: {}, {}\n", compiler(), dpcpp_runtime_release());
+  for (const auto& option : build_options()) key += fmt::format("option: {}\n", option);
+  return key + fmt::format("marks: {}\n", mark_version);
+}
+
 std::string environment_key(const sycl::device& device) {
-  std::string key = fmt::format("compiler: {}, {}\n", compiler(), dpcpp_runtime_version());
+  std::string key = spirv_key();
+  key += fmt::format("runtime: {}\n", dpcpp_runtime_version());
   key += fmt::format("platform: {}\n", device.get_platform().get_info<sycl::info::platform::version>());
   key += fmt::format("device: {} {}\n", device.get_info<sycl::info::device::vendor>(),
                      device.get_info<sycl::info::device::name>());
   key += fmt::format("driver: {} {}\n", device.get_info<sycl::info::device::driver_version>(),
                      device.get_info<sycl::info::device::version>());
-  for (const auto& option : build_options()) key += fmt::format("option: {}\n", option);
   return key;
 }
 
-bundle compile(const sycl::context& context, const sycl::device& device, const std::string& source,
-               const std::vector<std::string>& options) {
+std::vector<char> compile(const sycl::device& device, const std::string& source,
+                          const std::vector<std::string>& options) {
   experimental::include_files headers;
   for (const auto& file : embedded_files())
     headers.add(fmt::format("{}{}", embedded_root, file.path), std::string(file.text));
   std::string log;
   try {
+    const sycl::context context(device);
     auto text = experimental::create_kernel_bundle_from_source(context, experimental::source_language::sycl, source,
                                                                experimental::properties{headers});
-    return experimental::build(
+    const auto object = experimental::compile(
         text, {device}, experimental::properties{experimental::save_log{&log}, experimental::build_options{options}});
+    std::vector<char> spirv = object.ext_oneapi_get_content();
+    mark_vector_kernels(spirv);
+    return spirv;
   } catch (const sycl::exception& failed) {
     throw build_error(device, fmt::format("{}\n{}", failed.what(), log));
   }
+}
+
+std::vector<char> link(const sycl::context& context, const sycl::device& device, std::vector<char>& spirv) {
+  // All three have to live until the end: each refers to what the one before it holds.
+  const sycl::span<char> bytes(spirv);
+  const auto object = experimental::get_kernel_bundle<sycl::bundle_state::object>(context, {device}, bytes);
+  const bundle linked = sycl::link(object);
+  return linked.ext_oneapi_get_content();
 }
 
 kernel_build_error build_error(const sycl::device& device, const std::string& log) {
   return {explain_build_failure(device.get_info<sycl::info::device::name>(), log), log};
 }
 
-std::vector<char> serialise(const bundle& compiled) { return compiled.ext_oneapi_get_content(); }
-
-bundle deserialise(const sycl::context& context, const sycl::device& device, std::vector<char>& bytes) {
-  return experimental::get_kernel_bundle<sycl::bundle_state::executable>(context, {device}, sycl::span<char>(bytes));
+bundle load(const sycl::context& context, const sycl::device& device, std::vector<char>& native) {
+  return experimental::get_kernel_bundle<sycl::bundle_state::executable>(context, {device}, sycl::span<char>(native));
 }
 
 }  // namespace syclamp::launch::jit

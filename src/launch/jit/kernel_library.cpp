@@ -13,6 +13,7 @@
 #include "launch/dpcpp_runtime.hpp"
 #include "launch/jit/compiler.hpp"
 #include "launch/jit/kernel_cache.hpp"
+#include "launch/jit/ready_kernels.hpp"
 #include "launch/jit/source.hpp"
 #include "launch/operations.hpp"
 
@@ -20,7 +21,7 @@ namespace syclamp::launch {
 namespace jit {
 namespace {
 
-/// Kernels that DPC++'s run-time compiler makes when they are first asked for, a family at a time.
+/// Kernels that become native code when they are first asked for, a family at a time.
 class compiled_library final : public kernel_library {
  public:
   compiled_library(const sycl::queue& queue, const profile& tuning)
@@ -58,7 +59,7 @@ class compiled_library final : public kernel_library {
     if (const auto found = kernels_.find(&op); found != kernels_.end()) return found->second;
     try {
       need_compiler();
-      bundle family = load_or_compile(op.family);
+      bundle family = load_or_build(op.family);
       for (const operation_base* member : operations)
         if (member->family == op.family)
           kernels_.emplace(member, family.ext_oneapi_get_kernel(symbol(*member, tuning())));
@@ -69,28 +70,41 @@ class compiled_library final : public kernel_library {
     return kernels_.at(&op);
   }
 
-  bundle load_or_compile(std::string_view family) const {
-    const std::string source = family_source(family, tuning());
+  bundle load_or_build(std::string_view family) const {
     const std::vector<kernel_cache> caches = kernel_cache::from_environment();
-    std::string key = environment_key(device_) + "source: " + source;
-    for (const embedded_file& file : embedded_files()) key += fmt::format("\nfile: {}\n{}", file.path, file.text);
-
+    const std::string text = family_text(family, tuning()), key = environment_key(device_) + text;
     for (const kernel_cache& cache : caches) {
       auto bytes = cache.load(key);
       if (!bytes) continue;
       try {
-        return deserialise(context_, device_, *bytes);
+        return load(context_, device_, *bytes);
       } catch (const sycl::exception& refused) {
         warn("ignored the kernel cache file {}: the runtime refused it ({}); it will be written again",
              cache.file_of(key).string(), refused.what());
       }
     }
-    // Kernels that were just compiled take the way that cached ones take. The compiler's own bundle must not outlive
-    // it: an engine that is destroyed at the end of the process would call into a library that is gone.
-    std::vector<char> bytes = serialise(compile(context_, device_, source));
-    bundle loaded = deserialise(context_, device_, bytes);
+    // Kernels that were just built take the way that cached ones take. The compiler's own bundle must not outlive it:
+    // an engine that is destroyed at the end of the process would call into a library that is gone.
+    std::vector<char> bytes = build(family, text);
+    bundle loaded = load(context_, device_, bytes);
     caches.back().store(key, bytes);
     return loaded;
+  }
+
+  /// Native code, from the SPIR-V that was made with the library if that fits, else from the source.
+  std::vector<char> build(std::string_view family, const std::string& text) const {
+    if (auto ready = load_ready_kernels(ready_kernels_file(tuning().name, family), spirv_key() + text)) {
+      try {
+        return link(context_, device_, *ready);
+      } catch (const sycl::exception& refused) {
+        warn(
+            "the kernels \"{}\" that were built with the library are not used, because {} refused them ({}); they are "
+            "compiled anew",
+            family, device_.get_info<sycl::info::device::name>(), refused.what());
+      }
+    }
+    std::vector<char> spirv = compile(device_, family_source(family, tuning()));
+    return link(context_, device_, spirv);
   }
 
   sycl::context context_;
@@ -116,6 +130,9 @@ std::string environment_hint() { return suspicious_environment(); }
 
 std::string obstacle(const sycl::device& device) {
   if (std::string problem = driver_obstacle(device); !problem.empty()) return problem;
+  // Asking such a device loads the run-time compiler, which kernels that are ready do not need.
+  const sycl::backend backend = device.get_backend();
+  if (backend == sycl::backend::opencl || backend == sycl::backend::ext_oneapi_level_zero) return {};
   sycl::device copy = device;  // the query is not const
   if (copy.ext_oneapi_can_build(sycl::ext::oneapi::experimental::source_language::sycl)) return {};
   return "the run-time compiler has no target for this device; build syclamp ahead of time for it "

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/jit/source.hpp"
 
+#include <algorithm>
+#include <sstream>
+
 #include <fmt/format.h>
 
 #include "launch/operations.hpp"
@@ -44,6 +47,16 @@ std::string tuning_argument(const operation_base& op, const profile& tuning) {
   return fmt::format("{}{{{}}}", op.tuning_type(), fmt::join(members, ", "));
 }
 
+/// What an `#include` names, without the root of the embedded headers; empty if the line is no such thing.
+std::string_view included_name(std::string_view line) {
+  constexpr std::string_view directive = "#include ";
+  if (!line.starts_with(directive)) return {};
+  line.remove_prefix(directive.size() + 1);  // and the quotation mark or bracket
+  line = line.substr(0, line.find_first_of("\">"));
+  if (line.starts_with(embedded_root)) line.remove_prefix(embedded_root.size());
+  return line;
+}
+
 }  // namespace
 
 std::string symbol(const operation_base& op, const profile& tuning) {
@@ -69,6 +82,28 @@ std::string family_source(std::string_view family, const profile& tuning) {
                     fmt::arg("types", fmt::join(types, ", ")), fmt::arg("parameters", fmt::join(parameters, ", ")),
                     fmt::arg("arguments", fmt::join(arguments, ", ")));
   }
+  return text;
+}
+
+std::vector<const embedded_file*> included_files(std::string_view source) {
+  std::vector<const embedded_file*> found;
+  const auto read = [&](std::string_view text) {
+    std::istringstream lines{std::string(text)};
+    for (std::string line; std::getline(lines, line);) {
+      const std::string_view name = included_name(line);
+      if (name.empty()) continue;
+      for (const embedded_file& file : embedded_files())
+        if (file.path == name && std::ranges::find(found, &file) == found.end()) found.push_back(&file);
+    }
+  };
+  read(source);
+  for (std::size_t i = 0; i < found.size(); ++i) read(found[i]->text);
+  return found;
+}
+
+std::string family_text(std::string_view family, const profile& tuning) {
+  std::string text = "source: " + family_source(family, tuning);
+  for (const embedded_file* file : included_files(text)) text += fmt::format("\nfile: {}\n{}", file->path, file->text);
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "launch/operation.hpp"
 
@@ -28,5 +29,12 @@ std::string symbol(const operation_base& op, const profile& tuning);
 
 /// A source file with one entry for each operation of `family`, instantiated as `tuning` asks.
 std::string family_source(std::string_view family, const profile& tuning);
+
+/// The embedded headers that `source` includes, and those that they include.
+std::vector<const embedded_file*> included_files(std::string_view source);
+
+/// All text that the compiler reads for `family`, but for SYCL's own headers: two families with the same text are the
+/// same.
+std::string family_text(std::string_view family, const profile& tuning);
 
 }  // namespace syclamp::launch::jit

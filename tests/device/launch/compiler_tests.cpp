@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -16,6 +16,7 @@
 #include "backends/profiles.hpp"
 #include "launch/jit/compiler.hpp"
 #include "launch/jit/source.hpp"
+#include "launch/jit/spirv.hpp"
 #include "launch/operations.hpp"
 #include "syclamp/syclamp.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -27,7 +28,7 @@ namespace fs = std::filesystem;
 TEST_CASE("a kernel that does not compile raises an error with the compiler's log") {
   const syclamp::engine engine;
   try {
-    launch::jit::compile(engine.queue().get_context(), engine.queue().get_device(),
+    launch::jit::compile(engine.queue().get_device(),
                          "#include <sycl_kernels/base/format.hpp>\nint f() { return nonsense; }");
     FAIL("it compiled");
   } catch (const kernel_build_error& failed) {
@@ -42,7 +43,7 @@ TEST_CASE("without the machine's C++ headers a kernel does not compile, and the 
   const temporary_folder empty;
   options.push_back("--sysroot=" + empty.path().string());  // there the compiler looks for /usr/include
   try {
-    launch::jit::compile(engine.queue().get_context(), engine.queue().get_device(),
+    launch::jit::compile(engine.queue().get_device(),
                          launch::jit::family_source("engine/self_test", *backends::find("generic")), options);
     FAIL("it compiled");
   } catch (const kernel_build_error& failed) {
@@ -63,12 +64,9 @@ TEST_CASE("strict floating point is asked of the run-time compiler") {
 
 namespace {
 
-/// The SPIR-V that the run-time compiler makes of `source`, with what surrounds it in a device image.
-std::vector<std::vector<std::byte>> spirv_of(const engine& engine, const std::string& source) {
-  std::vector<std::vector<std::byte>> images;
-  for (const auto& image : launch::jit::compile(engine.queue().get_context(), engine.queue().get_device(), source))
-    images.push_back(image.ext_oneapi_get_backend_content());
-  return images;
+/// The SPIR-V that the run-time compiler makes of `source`.
+std::vector<std::vector<std::uint32_t>> spirv_of(const engine& engine, const std::string& source) {
+  return launch::jit::spirv_modules(launch::jit::compile(engine.queue().get_device(), source));
 }
 
 /// The families of kernels that every device has: all but those for matrix units.
@@ -79,29 +77,23 @@ std::set<std::string_view> common_families() {
   return families;
 }
 
-/// The capabilities that SPIR-V modules somewhere in `bytes` ask for. A module begins with a magic number and four more
-/// words; its first instructions are OpCapability (17), two words each.
-std::set<std::uint32_t> capabilities(const std::vector<std::byte>& bytes) {
-  const auto word = [&](std::size_t at) {
-    std::uint32_t value = 0;
-    if (at + 4 <= bytes.size()) std::memcpy(&value, bytes.data() + at, 4);
-    return value;
-  };
+/// The capabilities that a module asks for. Five words come first, then the instructions OpCapability (17), two words
+/// each.
+std::set<std::uint32_t> capabilities(const std::vector<std::uint32_t>& module) {
   std::set<std::uint32_t> found;
-  for (std::size_t start = 0; start + 20 <= bytes.size(); ++start)
-    if (word(start) == 0x07230203)
-      for (std::size_t at = start + 20; word(at) == (2u << 16 | 17u); at += 8) found.insert(word(at + 4));
+  for (std::size_t at = 5; at + 1 < module.size() && module[at] == (2u << 16 | 17u); at += 2)
+    found.insert(module[at + 1]);
   return found;
 }
 
-/// LLVM's saturating operations on vectors that were used in `images`, as "llvm.usub.sat.v4i32". LLVM forms them from
+/// LLVM's saturating operations on vectors that were used in `modules`, as "llvm.usub.sat.v4i32". LLVM forms them from
 /// comparisons, and SPIR-V has no such thing: the translator writes the comparison again, but leaves the name behind.
-std::set<std::string> saturating_vectors(const std::vector<std::vector<std::byte>>& images) {
+std::set<std::string> saturating_vectors(const std::vector<std::vector<std::uint32_t>>& modules) {
   static const std::regex name("llvm\\.[us](add|sub|shl)\\.sat\\.v[0-9]+i[0-9]+");
   std::set<std::string> found;
-  for (const auto& image : images) {
-    const auto* text = reinterpret_cast<const char*>(image.data());
-    for (std::cregex_iterator match(text, text + image.size(), name), end; match != end; ++match)
+  for (const auto& module : modules) {
+    const auto* text = reinterpret_cast<const char*>(module.data());
+    for (std::cregex_iterator match(text, text + module.size() * sizeof module[0], name), end; match != end; ++match)
       found.insert(match->str());
   }
   return found;
@@ -115,8 +107,8 @@ TEST_CASE("law 3: no kernel asks for a device with FP64, or with 64-bit atomics"
   for (const std::string_view family : common_families()) {
     CAPTURE(family);
     std::set<std::uint32_t> requested;
-    for (const auto& image : spirv_of(engine, launch::jit::family_source(family, *backends::find("generic"))))
-      requested.merge(capabilities(image));
+    for (const auto& module : spirv_of(engine, launch::jit::family_source(family, *backends::find("generic"))))
+      requested.merge(capabilities(module));
 
     CHECK(requested.contains(kernel));  // the modules were found
     CHECK_FALSE(requested.contains(float64));
@@ -158,14 +150,16 @@ TEST_CASE("headers in the working directory do not become part of our kernels") 
     fs::create_directories((folder.path() / file.path).parent_path());
     std::ofstream(folder.path() / file.path) << "#error a header of somebody else\n";
   }
-  setenv("SYCLAMP_CACHE", "off", 1);
+  std::string source;
+  for (const std::string_view family : common_families())
+    source +=
+        "#include \"" + std::string(launch::jit::embedded_root) + "sycl_kernels/" + std::string(family) + ".hpp\"\n";
   fs::current_path(folder.path());
 
   const syclamp::engine engine;
-  CHECK_NOTHROW(engine.compile_all());
+  CHECK_NOTHROW(launch::jit::compile(engine.queue().get_device(), source));
 
   fs::current_path(before);
-  unsetenv("SYCLAMP_CACHE");
 }
 
 namespace {
@@ -243,7 +237,7 @@ TEST_CASE("each optimizer has as many moments on the host as its rule has in the
         "constexpr syclamp::apply_tuning tuning{.max_lanes = 8, .group_size = 1};\n"
         "template <typename Rule, syclamp::apply_tuning Tuning>\n"
         "constexpr unsigned states_of(syclamp::kernels::apply_list<Rule, Tuning>*) { return Rule::states; }\n";
-    launch::jit::compile(engine.queue().get_context(), engine.queue().get_device(), source + checks);
+    launch::jit::compile(engine.queue().get_device(), source + checks);
   };
   CHECK_NOTHROW(compile(0));
   try {
@@ -263,7 +257,7 @@ TEST_CASE("a scaler compiles what its steps are made of, and nothing else") {
   loss_scaler scaler(engine);
   scaler.prepare(list);
   const std::set<std::string> prepared = cache.families();
-  CHECK(prepared == std::set<std::string>{"tensors/convert", "scaler/inspect_step", "scaler/scaler"});
+  CHECK(prepared == std::set<std::string>{"tensors/convert", "scaler/inspect_step", "scaler/update"});
   scaler.begin_step();
   scaler.inspect(list);
   scaler.update();

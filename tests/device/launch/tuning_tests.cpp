@@ -10,6 +10,7 @@
 #include "backends/profiles.hpp"
 #include "launch/jit/compiler.hpp"
 #include "launch/jit/source.hpp"
+#include "launch/jit/spirv.hpp"
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
 #include "syclamp/syclamp.hpp"
@@ -22,7 +23,7 @@ namespace {
 const profile& generic = *backends::find("generic");
 
 /// The code of a family. Symbols are replaced, because they contain all numbers.
-std::vector<std::vector<std::byte>> code_of(const engine& engine, std::string_view family, const profile& tuned) {
+std::vector<std::vector<std::uint32_t>> code_of(const engine& engine, std::string_view family, const profile& tuned) {
   std::string source = launch::jit::family_source(family, tuned);
   for (const operation_base* op : launch::operations) {
     const std::string symbol = launch::jit::symbol(*op, tuned);
@@ -30,10 +31,7 @@ std::vector<std::vector<std::byte>> code_of(const engine& engine, std::string_vi
     const auto at = source.find(symbol + "(");
     source.replace(at, symbol.size(), op->name);
   }
-  std::vector<std::vector<std::byte>> images;
-  for (const auto& image : launch::jit::compile(engine.queue().get_context(), engine.queue().get_device(), source))
-    images.push_back(image.ext_oneapi_get_backend_content());
-  return images;
+  return launch::jit::spirv_modules(launch::jit::compile(engine.queue().get_device(), source));
 }
 
 /// Another value that kernels can use.
