@@ -199,7 +199,7 @@ void trainer::load(const std::filesystem::path& file) {
     result_ = std::move(saved);
     resumable_.reset();
   } catch (const invalid_argument& wrong) {
-    throw error("cannot resume from " + file.string() + ": " + wrong.what());
+    throw file_error("cannot resume from " + file.string() + ": " + wrong.what());
   }
   result_.name = settings_.name;
   result_.precision = settings_.precision;
