@@ -15,16 +15,9 @@ namespace syclamp::bench {
 /// Host-visible memory, so that the native loop reads the very same bytes.
 struct buffer {
   buffer(const engine& engine, std::size_t bytes)
-      : context(engine.queue().get_context()),
-        data(static_cast<unsigned char*>(sycl::aligned_alloc_shared(64, (bytes + 63) / 64 * 64, engine.queue()))) {
-    if (data == nullptr)
-      throw out_of_memory_error("no memory for " + std::to_string(bytes) + " bytes: use --log2-size");
-  }
-  ~buffer() { sycl::free(data, context); }
-  buffer(const buffer&) = delete;
-  buffer& operator=(const buffer&) = delete;
+      : memory(engine, bytes, sycl::usm::alloc::shared), data(memory.data()) {}
 
-  sycl::context context;
+  device_array<unsigned char> memory;
   unsigned char* data;
 };
 

@@ -87,10 +87,8 @@ start_up_times measure_start_up(const std::string& program) {
 void first_operation() {
   const syclamp::engine engine;
   const std::vector<float> numbers(1024, 1.0f);
-  float* data = sycl::malloc_device<float>(numbers.size(), engine.queue());
-  engine.queue().memcpy(data, numbers.data(), numbers.size() * sizeof(float));
-  const inspection result = inspect(engine, {data, numbers.size()});
-  sycl::free(data, engine.queue());
+  const device_array data(engine, numbers);
+  const inspection result = inspect(engine, data);
   if (result.sum_of_squares != 1024.0f) throw std::runtime_error("the first operation gave a wrong result");
 }
 

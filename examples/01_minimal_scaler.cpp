@@ -25,14 +25,15 @@ int main() try {
 
   constexpr std::size_t elements = 1000;
   constexpr float curvature = 2e-8f, rate = 0.5f / curvature;  // of a loss that is flat, as losses of large models are
-  auto* weights = sycl::malloc_host<float>(elements, queue);
-  auto* gradients = sycl::malloc_host<sycl::half>(elements, queue);
-  for (std::size_t i = 0; i < elements; ++i) weights[i] = 0.0f;
+  const syclamp::device_array<float> weight_memory(engine, elements, 0.0f, sycl::usm::alloc::host);
+  const syclamp::device_array<sycl::half> gradient_memory(engine, elements, 0.0f, sycl::usm::alloc::host);
+  float* weights = weight_memory.data();
+  sycl::half* gradients = gradient_memory.data();
   const auto target = [](std::size_t i) { return std::sin(static_cast<float>(i)); };
 
   // Made once: the scaler (2^16, doubled after 2000 clean steps, halved after an overflow) and the list of gradients.
   syclamp::loss_scaler scaler(engine);
-  const syclamp::tensor_list list(engine, {{{gradients, elements}, "weights"}});
+  const syclamp::tensor_list list(engine, {{gradient_memory, "weights"}});
 
   std::size_t lost_without_scaling = 0;
   for (int step = 1; step <= 40; ++step) {
@@ -61,8 +62,6 @@ int main() try {
   std::cout << lost_without_scaling << " of " << elements << " gradients would be zero in FP16 without a scale\n"
             << last.step << " steps, " << last.skipped << " skipped; scale " << last.next_scale
             << "; largest error of a weight " << worst << '\n';
-  sycl::free(weights, queue);
-  sycl::free(gradients, queue);
   return lost_without_scaling == elements && last.skipped == 1 && last.next_scale == 32768.0f && worst < 1e-3f ? 0 : 1;
 } catch (const syclamp::error& problem) {
   std::cerr << problem.what() << '\n';

@@ -14,30 +14,28 @@
 
 using syclamp::element_type;
 
-/// A matrix in memory that host and device share. (Training code would use memory of the device.)
+/// A matrix in device memory.
 class matrix {
  public:
   matrix(const syclamp::engine& engine, std::uint64_t rows, std::uint64_t columns, element_type type)
-      : memory_(rows * columns * syclamp::bytes_per_element(type), 0, allocator(engine.queue())),
+      : memory_(engine, rows * columns * syclamp::bytes_per_element(type), std::uint8_t{0}),
         view_(memory_.data(), rows, columns, type) {}
 
   /// Rounded from FP32 by a cast on the device.
   template <typename Function>
   void fill(const syclamp::engine& engine, Function value) {
-    matrix exact(engine, view_.rows(), view_.columns(), element_type::float32);
-    auto* to = reinterpret_cast<float*>(exact.memory_.data());
+    std::vector<float> values;
     for (std::uint64_t row = 0; row < view_.rows(); ++row)
-      for (std::uint64_t column = 0; column < view_.columns(); ++column) *to++ = value(row, column);
-    syclamp::cast({engine, exact.elements()}, {engine, elements()});
-    engine.wait();
+      for (std::uint64_t column = 0; column < view_.columns(); ++column) values.push_back(value(row, column));
+    const syclamp::device_array exact(engine, values);
+    syclamp::cast({engine, exact}, {engine, elements()});
   }
 
   operator const syclamp::matrix_view&() const { return view_; }  // what layers take
   syclamp::array_view elements() const { return {memory_.data(), view_.rows() * view_.columns(), view_.type()}; }
 
  private:
-  using allocator = sycl::usm_allocator<std::uint8_t, sycl::usm::alloc::shared, 64>;
-  std::vector<std::uint8_t, allocator> memory_;
+  syclamp::device_array<std::uint8_t> memory_;
   syclamp::matrix_view view_;
 };
 
@@ -73,7 +71,7 @@ result train(const syclamp::engine& engine, const syclamp::precision_policy& for
       dw2(engine, outputs, hidden, gradient), db2(engine, 1, outputs, gradient);
   const matrix h(engine, batch, hidden, compute), a(engine, batch, hidden, compute), y(engine, batch, outputs, compute);
   const matrix dh(engine, batch, hidden, gradient), dy(engine, batch, outputs, gradient);
-  auto* losses = sycl::malloc_shared<float>(batch + 1, engine.queue());
+  const syclamp::device_array<float> losses(engine, batch + 1);  // of each sample, and the mean
 
   // FP32 master weights and moments are the optimizer's own.
   syclamp::fused_optimizer optimizer(engine,
@@ -90,7 +88,7 @@ result train(const syclamp::engine& engine, const syclamp::precision_policy& for
     activate(engine, h, a, syclamp::activation::gelu);
     linear(engine, a, w2, b2.elements(), y);
     scaler.begin_step();  // the loss multiplies its gradient by the scale
-    mean_squared_error(engine, y, target, {losses, losses + batch}, dy,
+    mean_squared_error(engine, y, target, {losses.data(), losses.data() + batch}, dy,
                        syclamp::device_value(engine, scaler.device_scale()));
     linear_backward(engine, a, w2, dy, {.x = dh, .weight = dw2, .bias = db2.elements()});
     activate_backward(engine, h, dh, dh, syclamp::activation::gelu);
@@ -99,9 +97,7 @@ result train(const syclamp::engine& engine, const syclamp::precision_policy& for
     scaler.update();
     if (step % 20 == 19) engine.wait();  // nothing else waits; but a host that is hundreds of steps ahead gains nothing
   }
-  const result end{(engine.wait(), losses[batch]), scaler.outcome()};
-  sycl::free(losses, engine.queue());
-  return end;
+  return {losses.to_vector()[batch], scaler.outcome()};
 }
 
 int main() try {

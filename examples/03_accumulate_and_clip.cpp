@@ -13,13 +13,10 @@
 #include <random>
 #include <vector>
 
-/// Memory that host and device share. (Training code would rather use memory of the device.)
-template <typename T>
-using shared = std::vector<T, sycl::usm_allocator<T, sycl::usm::alloc::shared>>;
+using syclamp::device_array;
 
 int main() try {
   const syclamp::engine engine;
-  sycl::queue& queue = engine.queue();
   constexpr std::size_t features = 32, rows = 64, micro_batches = 4, steps = 60;
 
   // Data: y = x · truth.
@@ -28,24 +25,25 @@ int main() try {
   std::vector<float> truth(features);
   for (float& weight : truth) weight = normal(random);
   constexpr std::size_t samples = steps * micro_batches * rows;
-  shared<sycl::half> x(samples * features, 0.0f, queue);
-  shared<float> y(samples, 0.0f, queue);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] = normal(random);
-    y[i / features] += static_cast<float>(x[i]) * truth[i % features];
+  std::vector<sycl::half> inputs(samples * features);
+  std::vector<float> targets(samples);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i] = normal(random);
+    targets[i / features] += static_cast<float>(inputs[i]) * truth[i % features];
   }
-  y[(20 * micro_batches + 2) * rows] = 1e6f;  // overflows: the third micro-batch of step 20, counted from 0
-  y[50 * micro_batches * rows] = 1e3f;        // does not
+  targets[(20 * micro_batches + 2) * rows] = 1e6f;  // overflows: the third micro-batch of step 20, counted from 0
+  targets[50 * micro_batches * rows] = 1e3f;        // does not
+  const device_array x(engine, inputs);
+  const device_array y(engine, targets);
 
-  shared<sycl::half> weights(features, 0.0f, queue), gradients(features, 0.0f, queue);  // FP16; gradients are scaled
-  shared<sycl::half> prediction(rows, 0.0f, queue);                                     // and then its gradient
-  shared<float> sums(features, 0.0f, queue), losses(rows + 1, 0.0f, queue);
+  const device_array<sycl::half> weights(engine, features, 0.0f), gradients(engine, features);  // gradients are scaled
+  const device_array<sycl::half> prediction(engine, rows);                                      // and then its gradient
+  const device_array<float> sums(engine, features, 0.0f), losses(engine, rows + 1);
 
   // The optimizer's gradients are the sums; the backward pass has its own.
-  const syclamp::tensor_list of_micro_batch(engine, {{{gradients.data(), features}, "weights"}});
-  syclamp::fused_optimizer optimizer(
-      engine, {{.gradient = {sums.data(), features}, .model = {weights.data(), features}, .name = "weights"}},
-      syclamp::sgd{.lr = 0.2});
+  const syclamp::tensor_list of_micro_batch(engine, {{gradients, "weights"}});
+  syclamp::fused_optimizer optimizer(engine, {{.gradient = sums, .model = weights, .name = "weights"}},
+                                     syclamp::sgd{.lr = 0.2});
   syclamp::loss_scaler scaler(engine, {.init_scale = 256});
 
   const syclamp::matrix_view w(weights.data(), 1, features), dw(gradients.data(), 1, features),
@@ -53,10 +51,10 @@ int main() try {
   for (std::size_t step = 0; step < steps; ++step) {
     for (std::size_t i = 0; i < micro_batches; ++i) {
       const std::size_t first = (step * micro_batches + i) * rows;
-      const syclamp::matrix_view in(&x[first * features], rows, features), target(&y[first], rows, 1);
+      const syclamp::matrix_view in(x.data() + first * features, rows, features), target(y.data() + first, rows, 1);
       linear(engine, in, w, {}, out);
       scaler.begin_step();
-      mean_squared_error(engine, out, target, {losses.data(), &losses[rows]}, out,
+      mean_squared_error(engine, out, target, {losses.data(), losses.data() + rows}, out,
                          syclamp::device_value(engine, scaler.device_scale()));
       linear_backward(engine, in, w, out, {.weight = dw});
       scaler.accumulate(of_micro_batch, optimizer.gradients());  // sums += gradients / S, unless they are bad

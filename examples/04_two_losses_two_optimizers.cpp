@@ -12,9 +12,7 @@
 #include <random>
 #include <vector>
 
-/// Memory that host and device share. (Training code would rather use memory of the device.)
-template <typename T>
-using shared = std::vector<T, sycl::usm_allocator<T, sycl::usm::alloc::shared>>;
+using syclamp::device_array;
 
 struct result {
   std::uint64_t model_steps, probe_steps;
@@ -24,41 +22,43 @@ struct result {
 result train(const syclamp::engine& engine, bool together) {
   constexpr std::size_t rows = 256, inputs = 4, hidden = 32, classes = 2, steps = 300;
   sycl::queue& queue = engine.queue();
-  const sycl::half zero = 0.0f;
 
   std::mt19937 random(1);
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
-  shared<sycl::half> x(rows * inputs, zero, queue), w1(hidden * inputs, zero, queue), w2(hidden, zero, queue);
-  shared<sycl::half> probe(classes * hidden, zero, queue);
-  shared<float> target(rows, 0.0f, queue);
-  shared<std::uint32_t> labels(rows, 0, queue);
-  for (auto* some : {&x, &w1, &w2})
-    for (sycl::half& value : *some) value = uniform(random);
+  const auto random_values = [&](std::size_t count) {
+    std::vector<sycl::half> values(count);
+    for (sycl::half& value : values) value = uniform(random);
+    return values;
+  };
+  const std::vector<sycl::half> samples = random_values(rows * inputs);
+  std::vector<float> values(rows);
+  std::vector<std::uint32_t> signs(rows);
   for (std::size_t row = 0; row < rows; ++row) {
-    target[row] = std::sin(3.0f * x[row * inputs]) + x[row * inputs + 1];
-    labels[row] = target[row] > 0 ? 1 : 0;
+    values[row] = std::sin(3.0f * samples[row * inputs]) + samples[row * inputs + 1];
+    signs[row] = values[row] > 0 ? 1 : 0;
   }
+  const device_array x(engine, samples), w1(engine, random_values(hidden * inputs)), w2(engine, random_values(hidden));
+  const device_array<sycl::half> probe(engine, classes * hidden, 0.0f);
+  const device_array target(engine, values);
+  const device_array labels(engine, signs);
 
   // What lies between the layers, and gradients.
-  shared<sycl::half> h(rows * hidden, zero, queue), a(rows * hidden, zero, queue), y(rows, zero, queue),
-      logits(rows * classes, zero, queue), dh(rows * hidden, zero, queue), dw1(hidden * inputs, zero, queue),
-      dw2(hidden, zero, queue), dprobe(classes * hidden, zero, queue);
-  shared<float> model_losses(rows + 1, 0.0f, queue), probe_losses(rows + 1, 0.0f, queue);
-  const auto matrix = [](const shared<sycl::half>& weights, std::size_t columns) {
+  const device_array<sycl::half> h(engine, rows * hidden), a(engine, rows * hidden), y(engine, rows),
+      logits(engine, rows * classes), dh(engine, rows * hidden), dw1(engine, hidden * inputs), dw2(engine, hidden),
+      dprobe(engine, classes * hidden);
+  const device_array<float> model_losses(engine, rows + 1), probe_losses(engine, rows + 1);
+  const auto matrix = [](const device_array<sycl::half>& weights, std::size_t columns) {
     return syclamp::matrix_view(weights.data(), weights.size() / columns, columns);
   };
   const syclamp::matrix_view in = matrix(x, inputs), before = matrix(h, hidden), after = matrix(a, hidden);
 
-  syclamp::fused_optimizer of_model(engine,
-                                    {{{dw1.data(), dw1.size()}, {w1.data(), w1.size()}, {}, {}, "w1"},
-                                     {{dw2.data(), dw2.size()}, {w2.data(), w2.size()}, {}, {}, "w2"}},
+  syclamp::fused_optimizer of_model(engine, {{dw1, w1, {}, {}, "w1"}, {dw2, w2, {}, {}, "w2"}},
                                     syclamp::adamw{.lr = 1e-2});
-  syclamp::fused_optimizer of_probe(engine,
-                                    {{{dprobe.data(), dprobe.size()}, {probe.data(), probe.size()}, {}, {}, "probe"}},
+  syclamp::fused_optimizer of_probe(engine, {{dprobe, probe, {}, {}, "probe"}},
                                     syclamp::sgd{.lr = 0.5, .momentum = 0.9});
   syclamp::loss_scaler scaler(engine, {.init_scale = 4096});
 
-  const std::uint32_t right = labels[0], wrong = 7;
+  const std::uint32_t right = signs[0], wrong = 7;
   for (std::size_t step = 0; step < steps; ++step) {  // nothing in here waits
     if (step == 100 || step == 200) queue.copy(&wrong, labels.data(), 1);
 
@@ -91,8 +91,8 @@ result train(const syclamp::engine& engine, bool together) {
 
     if (step == 100 || step == 200) queue.copy(&right, labels.data(), 1);
   }
-  engine.wait();
-  return {of_model.steps(), of_probe.steps(), model_losses[rows], probe_losses[rows], scaler.get_scale()};
+  return {of_model.steps(), of_probe.steps(), model_losses.to_vector()[rows], probe_losses.to_vector()[rows],
+          scaler.get_scale()};
 }
 
 int main() try {

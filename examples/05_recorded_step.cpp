@@ -14,15 +14,13 @@
 #include <random>
 #include <vector>
 
-/// Memory that host and device share. (Training code would rather use memory of the device.)
-template <typename T>
-using shared = std::vector<T, sycl::usm_allocator<T, sycl::usm::alloc::shared>>;
+using syclamp::device_array;
 
 constexpr std::size_t features = 16, rows = 32, batches = 50, steps = 1000;
 
 /// y = x · truth in `batches` batches, one of which has a sample that makes gradients overflow.
 struct data {
-  explicit data(sycl::queue& queue) : x(batches * rows * features, 0.0f, queue), y(batches * rows, 0.0f, queue) {
+  data() : x(batches * rows * features), y(batches * rows) {
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
     std::vector<float> truth(features);
@@ -33,8 +31,8 @@ struct data {
     }
     y[30 * rows] = 1e6f;
   }
-  shared<sycl::half> x;
-  shared<float> y;
+  std::vector<sycl::half> x;
+  std::vector<float> y;
 };
 
 struct result {
@@ -47,14 +45,13 @@ struct result {
 
 result train(const syclamp::engine& engine, const data& all, syclamp::recording mode) {
   sycl::queue& queue = engine.queue();
-  shared<sycl::half> x(rows * features, 0.0f, queue), weights(features, 0.0f, queue), out(rows, 0.0f, queue),
-      gradients(features, 0.0f, queue);
-  shared<float> y(rows, 0.0f, queue), losses(rows + 1, 0.0f, queue);
+  const device_array<sycl::half> x(engine, rows * features), weights(engine, features, 0.0f), out(engine, rows),
+      gradients(engine, features);
+  const device_array<float> y(engine, rows), losses(engine, rows + 1);
   const syclamp::matrix_view in(x.data(), rows, features), w(weights.data(), 1, features), dy(out.data(), rows, 1),
       target(y.data(), rows, 1), dw(gradients.data(), 1, features);
-  syclamp::fused_optimizer optimizer(
-      engine, {{.gradient = {gradients.data(), features}, .model = {weights.data(), features}, .name = "weights"}},
-      syclamp::sgd{.lr = 0.02, .momentum = 0.9});
+  syclamp::fused_optimizer optimizer(engine, {{.gradient = gradients, .model = weights, .name = "weights"}},
+                                     syclamp::sgd{.lr = 0.02, .momentum = 0.9});
   optimizer.set_schedule({.kind = syclamp::lr_schedule::shape::cosine, .steps = steps});
   syclamp::loss_scaler scaler(engine, {.init_scale = 1024});
   scaler.prepare(optimizer.gradients());  // what is recorded must not allocate
@@ -64,7 +61,7 @@ result train(const syclamp::engine& engine, const data& all, syclamp::recording 
       [&] {
         linear(engine, in, w, {}, dy);
         scaler.begin_step();
-        mean_squared_error(engine, dy, target, {losses.data(), &losses[rows]}, dy,
+        mean_squared_error(engine, dy, target, {losses.data(), losses.data() + rows}, dy,
                            syclamp::device_value(engine, scaler.device_scale()));
         linear_backward(engine, in, w, dy, {.weight = dw});
         scaler.step(optimizer, {.max_norm = 5.0f});
@@ -88,7 +85,7 @@ result train(const syclamp::engine& engine, const data& all, syclamp::recording 
 
 int main() try {
   const syclamp::engine engine;
-  const data all(engine.queue());
+  const data all;
   const result direct = train(engine, all, syclamp::recording::never);
   const result recorded = train(engine, all, syclamp::recording::if_possible);
   for (const result& result : {direct, recorded})

@@ -39,17 +39,20 @@ sycl::event for_each_element(sycl::queue& queue, std::size_t count, const signum
 #endif
 }
 
-template <typename T>  // in memory that host and device share
-using shared = std::vector<T, sycl::usm_allocator<T, sycl::usm::alloc::shared>>;
+using syclamp::device_array;
+
+/// Tasks of the host read and write what the optimizer keeps. With kernels, device memory does.
+constexpr auto kind = sycl::usm::alloc::shared;
 
 class signum final : public syclamp::optimizer {
  public:
   /// Of one tensor; with several, `apply` submits a kernel for each.
-  signum(const syclamp::engine& engine, const shared<sycl::half>& gradients, shared<sycl::half>& model, float lr)
-      : momentum(model.size(), 0.0f, engine.queue()),
-        weights(model.begin(), model.end(), engine.queue()),
-        list_(engine, {{{gradients.data(), gradients.size()}, "weights"}}),
-        decision_(1, {}, engine.queue()),
+  signum(const syclamp::engine& engine, const device_array<sycl::half>& gradients,
+         const device_array<sycl::half>& model, float lr)
+      : momentum(engine, model.size(), 0.0f, kind),
+        weights(engine, model.size(), 0.0f, kind),
+        list_(engine, {{gradients, "weights"}}),
+        decision_(engine, 1, kind),
         model_(model.data()),
         lr_(lr) {}
 
@@ -63,38 +66,41 @@ class signum final : public syclamp::optimizer {
                             signum_kernel{decision_.data(), gradients, momentum.data(), weights.data(), model_, lr_});
   }
 
-  shared<float> momentum, weights;
+  device_array<float> momentum, weights;
 
  private:
   syclamp::tensor_list list_;
-  shared<syclamp::step_decision> decision_;
+  device_array<syclamp::step_decision> decision_;
   sycl::half* model_;
   float lr_;
 };
 
 int main() try {
   const syclamp::engine engine;
-  sycl::queue& queue = engine.queue();
   // A linear model, y = x · truth, in FP16.
   constexpr std::size_t rows = 256, features = 16, steps = 400;
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   std::vector<float> truth(features);
   for (float& value : truth) value = normal(random);
-  shared<sycl::half> x(rows * features, 0.0f, queue), out(rows, 0.0f, queue), model(features, 0.0f, queue),
-      gradients(features, 0.0f, queue);
-  shared<float> y(rows, 0.0f, queue), losses(rows + 1, 0.0f, queue);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] = normal(random);
-    y[i / features] += static_cast<float>(x[i]) * truth[i % features];
+  std::vector<sycl::half> inputs(rows * features);
+  std::vector<float> targets(rows);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i] = normal(random);
+    targets[i / features] += static_cast<float>(inputs[i]) * truth[i % features];
   }
+  const device_array x(engine, inputs);
+  device_array y(engine, targets);
+  const device_array<sycl::half> out(engine, rows), model(engine, features, 0.0f, kind),
+      gradients(engine, features, kind);
+  const device_array<float> losses(engine, rows + 1);
   signum optimizer(engine, gradients, model, 0.02f);
   syclamp::loss_scaler scaler(engine, {.init_scale = 1024});
   const syclamp::matrix_view in(x.data(), rows, features), w(model.data(), 1, features), dy(out.data(), rows, 1);
   const auto train = [&] {
     linear(engine, in, w, {}, dy);
     scaler.begin_step();
-    mean_squared_error(engine, dy, {y.data(), rows, 1}, {losses.data(), &losses[rows]}, dy,
+    mean_squared_error(engine, dy, {y.data(), rows, 1}, {losses.data(), losses.data() + rows}, dy,
                        syclamp::device_value(engine, scaler.device_scale()));
     linear_backward(engine, in, w, dy, {.weight = syclamp::matrix_view(gradients.data(), 1, features)});
     scaler.step(optimizer);
@@ -105,11 +111,12 @@ int main() try {
     if (step % 20 == 19) engine.wait();  // nothing else waits; but long queues of tasks of the host are slow
   }
   // One more step, with a sample that makes the gradients overflow.
-  const shared<float> weights = optimizer.weights, momentum = optimizer.momentum;
-  y[7] = 1e6f;
+  const std::vector<float> weights = optimizer.weights.to_vector(), momentum = optimizer.momentum.to_vector();
+  targets[7] = 1e6f;
+  y.upload(targets);
   train();
   const syclamp::step_record last = scaler.outcome();  // waits
-  const bool untouched = weights == optimizer.weights && momentum == optimizer.momentum;
+  const bool untouched = weights == optimizer.weights.to_vector() && momentum == optimizer.momentum.to_vector();
   float worst = 0.0f;
   for (std::size_t i = 0; i < features; ++i) worst = std::max(worst, std::abs(weights[i] - truth[i]));
   std::cout << last.applied << " steps applied; largest error of a weight " << worst

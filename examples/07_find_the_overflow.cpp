@@ -20,16 +20,15 @@ int main() try {
   std::size_t elements = 0;
   for (const auto& [name, size] : layers) elements += size;
   const std::vector<sycl::half> usual(elements, static_cast<sycl::half>(0.75f));
-  auto* gradients = sycl::malloc_device<sycl::half>(elements, queue);
-  queue.copy(usual.data(), gradients, elements);
+  const syclamp::device_array gradients(engine, usual);
   std::vector<syclamp::tensor> tensors;
   std::size_t first = 0;
   for (const auto& [name, size] : layers) {
-    tensors.push_back({{gradients + first, size}, name});
+    tensors.push_back({{gradients.data() + first, size}, name});
     first += size;
   }
   const syclamp::tensor_list list(engine, tensors);
-  sycl::half* query = gradients + 400'000;
+  sycl::half* query = gradients.data() + 400'000;
   sycl::half* bias = query + 65'536;
 
   // The ledger keeps the last 1024 steps; on_step hears of each of them once the device has finished it.
@@ -70,7 +69,6 @@ int main() try {
   std::cout << last.applied << " applied, " << last.skipped << " skipped; the loop waited " << waits_in_loop
             << " times; gradients could have been doubled " << static_cast<int>(least_room)
             << " times before they overflowed\n";
-  sycl::free(gradients, queue);
   const std::vector<std::string> expected{"attention.query[1234]", "attention.bias[7]"};
   return told == expected && waits_in_loop == 0 && last.skipped == 2 ? 0 : 1;
 } catch (const syclamp::error& problem) {

@@ -9,67 +9,65 @@
 
 int main() try {
   const syclamp::engine engine;
-  sycl::queue& queue = engine.queue();
   const float loss_scale = 1024.0f;
 
   // Two layers in group 0, the embedding in group 1. Their gradients are those of a loss that was scaled by 1024.
   const std::uint64_t sizes[] = {300'000, 1'000, 500'000};
-  auto* layer = sycl::malloc_shared<sycl::half>(sizes[0], queue);
-  auto* bias = sycl::malloc_shared<sycl::half>(sizes[1], queue);
-  auto* embedding = sycl::malloc_shared<float>(sizes[2], queue);
+  std::vector<sycl::half> waves(sizes[0]);
+  std::vector<float> sparse(sizes[2]);
   for (std::uint64_t i = 0; i < sizes[0]; ++i)
-    layer[i] = static_cast<sycl::half>(std::sin(static_cast<float>(i)) * 1e-3f);
-  for (std::uint64_t i = 0; i < sizes[1]; ++i) bias[i] = static_cast<sycl::half>(40'000.0f);  // large, but still finite
-  for (std::uint64_t i = 0; i < sizes[2]; ++i) embedding[i] = i % 10 == 0 ? 2.0f : 0.0f;
-  const syclamp::tensor_list scaled(engine, {{{layer, sizes[0]}, "layer.weight", 0},
-                                             {{bias, sizes[1]}, "layer.bias", 0},
-                                             {{embedding, sizes[2]}, "embedding", 1}});
+    waves[i] = static_cast<sycl::half>(std::sin(static_cast<float>(i)) * 1e-3f);
+  for (std::uint64_t i = 0; i < sizes[2]; ++i) sparse[i] = i % 10 == 0 ? 2.0f : 0.0f;
+  const syclamp::device_array layer(engine, waves);
+  const syclamp::device_array<sycl::half> bias(engine, sizes[1], 40'000.0f);  // large, but still finite
+  const syclamp::device_array embedding(engine, sparse);
+  const syclamp::tensor_list scaled(engine,
+                                    {{layer, "layer.weight", 0}, {bias, "layer.bias", 0}, {embedding, "embedding", 1}});
 
   // FP32 memory for what comes out of unscaling, and the few numbers that operations read and write on the device.
-  auto* shadow = sycl::malloc_device<float>(sizes[0] + sizes[1] + sizes[2], queue);
+  const syclamp::device_array<float> memory(engine, sizes[0] + sizes[1] + sizes[2]);
+  float* shadow = memory.data();
   const syclamp::tensor_list unscaled(engine, {{{shadow, sizes[0]}, "layer.weight", 0},
                                                {{shadow + sizes[0], sizes[1]}, "layer.bias", 0},
                                                {{shadow + sizes[0] + sizes[1], sizes[2]}, "embedding", 1}});
-  auto* clipped = sycl::malloc_shared<syclamp::clip_result>(scaled.groups(), queue);
+  const syclamp::device_array<syclamp::clip_result> clip_results(engine, scaled.groups());
 
   // Made once, used on every step.
   const syclamp::inspector inspector(scaled, syclamp::inspection_level::tensors);
 
   // The step. Nothing in it waits; clip_by_group does not compile with gradients that are still scaled.
   const syclamp::unscaled_gradients gradients = inspector.unscale(unscaled, loss_scale);
-  syclamp::clip_coefficients(engine, inspector.device_groups(), scaled.groups(), 1.0f, clipped);
-  syclamp::clip_by_group(gradients, clipped);
+  syclamp::clip_coefficients(engine, inspector.device_groups(), scaled.groups(), 1.0f, clip_results.data());
+  syclamp::clip_by_group(gradients, clip_results.data());
 
   const std::vector<syclamp::inspection> tensors = inspector.tensors();  // waits
   for (std::size_t i = 0; i < tensors.size(); ++i)
     std::cout << scaled.name(i) << ": " << tensors[i].headroom() << " doublings to the largest FP16, "
               << 100.0 * static_cast<double>(tensors[i].zero_count) / static_cast<double>(tensors[i].elements)
               << " % zeros\n";
+  const std::vector<syclamp::clip_result> clipped = clip_results.to_vector();
   for (std::uint32_t group = 0; group < scaled.groups(); ++group)
     std::cout << "group " << group << ": norm " << clipped[group].norm << ", multiplied by "
               << clipped[group].coefficient << '\n';
 
   // The same gradients in FP8, each tensor with a scale of its own, and how many of them do not fit.
-  auto* bytes = sycl::malloc_device<std::uint8_t>(sizes[0], queue);
-  auto* beyond = sycl::malloc_shared<std::uint64_t>(1, queue);
-  const syclamp::tensor_list first(engine, {{{layer, sizes[0]}, "layer.weight"}});
-  const syclamp::tensor_list small(engine, {{{bytes, sizes[0], syclamp::element_type::float8_e5m2}, "layer.weight"}});
+  const syclamp::device_array<std::uint8_t> bytes(engine, sizes[0]);
+  const syclamp::device_array<std::uint64_t> counter(engine, 1);
+  const syclamp::tensor_list first(engine, {{layer, "layer.weight"}});
+  const syclamp::tensor_list small(engine,
+                                   {{{bytes.data(), sizes[0], syclamp::element_type::float8_e5m2}, "layer.weight"}});
   const syclamp::inspector look_at_first(first, syclamp::inspection_level::tensors);
   const syclamp::delayed_scaling scales(small);
   look_at_first.run();
   scales.update(look_at_first);
   syclamp::cast_options options = scales.quantize();
-  options.saturated = beyond;
+  options.saturated = counter.data();
   syclamp::cast(first, small, options);
-  engine.wait();
-  std::cout << "as FP8 with the scale " << scales.scales()[0] << ": " << *beyond << " of " << sizes[0]
+  const std::uint64_t beyond = counter.to_vector()[0];
+  std::cout << "as FP8 with the scale " << scales.scales()[0] << ": " << beyond << " of " << sizes[0]
             << " are beyond the range\n";
 
-  const bool as_expected = clipped[0].coefficient < 1.0f && tensors[2].zero_count == 450'000 && *beyond == 0;
-  for (void* memory :
-       {static_cast<void*>(layer), static_cast<void*>(bias), static_cast<void*>(embedding), static_cast<void*>(shadow),
-        static_cast<void*>(clipped), static_cast<void*>(bytes), static_cast<void*>(beyond)})
-    sycl::free(memory, queue);
+  const bool as_expected = clipped[0].coefficient < 1.0f && tensors[2].zero_count == 450'000 && beyond == 0;
   return as_expected ? 0 : 1;
 } catch (const syclamp::error& problem) {
   std::cerr << problem.what() << '\n';

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -85,15 +86,14 @@ class workspace {
   workspace(const engine& engine, std::size_t elements, element_type type)
       : engine_(engine),
         type_(type),
-        data_(allocate(elements * bytes_per_element(type))),
-        wide_(allocate(elements * sizeof(float))),
-        narrow_(allocate(elements * sizeof(std::uint16_t))),
-        scale_(allocate(sizeof(float))) {}
+        data_(engine, elements * bytes_per_element(type)),
+        wide_(engine, elements),
+        narrow_(engine, elements) {}
 
   /// Adds a piece to what has been counted so far.
   void count(const void* data, std::size_t elements, exponent_report& report) {
-    engine_.queue().memcpy(data_.get(), data, elements * bytes_per_element(type_));
-    const tensor_list list(engine_, array_view(data_.get(), elements, type_));
+    engine_.queue().memcpy(data_.data(), data, elements * bytes_per_element(type_));
+    const tensor_list list(engine_, array_view(data_.data(), elements, type_));
     const inspector inspector(list);
     inspector.run();
     const inspection before = inspector.result();
@@ -104,22 +104,10 @@ class workspace {
   }
 
  private:
-  struct deleter {
-    syclamp::engine engine;
-    void operator()(void* memory) const { sycl::free(memory, engine.queue()); }
-  };
-  using memory = std::unique_ptr<void, deleter>;
-
-  memory allocate(std::size_t bytes) const {
-    memory fresh(sycl::malloc_device(bytes, engine_.queue()), deleter{engine_});
-    if (!fresh) throw std::runtime_error(fmt::format("the device has no {} bytes of memory left", bytes));
-    return fresh;
-  }
-
   void add(fp16_fate& fate, const tensor_list& list, const inspection& before) {
     const std::uint64_t elements = list.elements();
-    const tensor_list wide(engine_, array_view(wide_.get(), elements, element_type::float32)),
-        narrow(engine_, array_view(narrow_.get(), elements, element_type::float16));
+    const tensor_list wide(engine_, array_view(wide_.data(), elements, element_type::float32)),
+        narrow(engine_, array_view(narrow_.data(), elements, element_type::float16));
     scale(list, wide, fate.scale);
     scale(list, narrow, fate.scale);
     const inspector look_wide(wide, inspection_level::histogram), look_narrow(narrow);
@@ -139,7 +127,9 @@ class workspace {
 
   engine engine_;
   element_type type_;
-  memory data_, wide_, narrow_, scale_;
+  device_array<std::byte> data_;
+  device_array<float> wide_;
+  device_array<std::uint16_t> narrow_;
 };
 
 exponent_report count(const options& options) {

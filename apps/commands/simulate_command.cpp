@@ -42,17 +42,13 @@ std::vector<simulated_result> on_device(const scaling_policy& policy, const std:
   constexpr std::size_t elements = 64, kinds = 4;
   constexpr std::uint16_t infinity = 0x7c00, nan = 0x7e00;  // of FP16
   const syclamp::engine engine;
-  sycl::queue& queue = engine.queue();
-  const auto free = [&](std::uint16_t* memory) { sycl::free(memory, queue); };
-  const std::unique_ptr<std::uint16_t, decltype(free)> memory(
-      sycl::malloc_device<std::uint16_t>(elements * kinds, queue), free);
   std::vector<std::uint16_t> content(elements * kinds, 0);  // one tensor for each OR of flags
   for (std::size_t flags = 1; flags < kinds; ++flags) {
     if ((flags & found_inf) != 0) content[flags * elements] = infinity;
     if ((flags & found_nan) != 0) content[flags * elements + 1] = nan;
   }
-  queue.memcpy(memory.get(), content.data(), content.size() * sizeof content[0]);
-  tensor_list gradients(engine, array_view(memory.get(), elements, element_type::float16));
+  const device_array memory(engine, content);
+  tensor_list gradients(engine, array_view(memory.data(), elements, element_type::float16));
 
   constexpr std::size_t drained = 1024;
   loss_scaler scaler(engine, policy, {.ledger = drained});
@@ -62,7 +58,7 @@ std::vector<simulated_result> on_device(const scaling_policy& policy, const std:
     results.push_back({record.scale, record.next_scale, record.outcome, record.status});
   });
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    gradients.set_address(0, memory.get() + elements * (steps[i].flags % kinds));
+    gradients.set_address(0, memory.data() + elements * (steps[i].flags % kinds));
     scaler.begin_step();
     scaler.inspect(gradients);
     scaler.update();

@@ -22,12 +22,12 @@ batches::batches(const engine& engine, const task& task, element_type compute, s
 batches::uploaded batches::upload(const samples& from) const {
   const bool is_narrow = compute_ != element_type::float32;
   uploaded made;
-  made.wide_inputs = device_array(engine_, from.inputs.size(), element_type::float32);
-  made.inputs = is_narrow ? device_array(engine_, from.inputs.size(), compute_) : made.wide_inputs;
+  made.wide_inputs = typed_array(engine_, from.inputs.size(), element_type::float32);
+  made.inputs = is_narrow ? typed_array(engine_, from.inputs.size(), compute_) : made.wide_inputs;
   if (task_.is_classifier()) {
-    made.labels = device_array(engine_, from.labels.size(), element_type::float32);  // of 4 bytes, too
+    made.labels = typed_array(engine_, from.labels.size(), element_type::float32);  // of 4 bytes, too
   } else {
-    made.targets = device_array(engine_, from.targets.size(), element_type::float32);
+    made.targets = typed_array(engine_, from.targets.size(), element_type::float32);
   }
   fill(made, from);
   return made;
@@ -68,7 +68,7 @@ void batches::begin_epoch(std::uint64_t epoch) {
 }
 
 batch batches::part(const uploaded& data, std::uint64_t first, std::uint64_t rows) const {
-  const auto rows_of = [&](const device_array& all, std::uint64_t columns) {
+  const auto rows_of = [&](const typed_array& all, std::uint64_t columns) {
     const auto* begin = static_cast<const char*>(all.data()) + first * columns * bytes_per_element(all.type());
     return matrix_view(begin, rows, columns, all.type());
   };

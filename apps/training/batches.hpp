@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "apps/training/device_array.hpp"
 #include "apps/training/task.hpp"
+#include "apps/training/typed_array.hpp"
 
 namespace syclamp::training {
 
@@ -33,7 +33,7 @@ class batches {
 
  private:
   struct uploaded {
-    device_array wide_inputs, inputs, targets, labels;
+    typed_array wide_inputs, inputs, targets, labels;
   };
   uploaded upload(const samples& from) const;
   void fill(const uploaded& where, const samples& from) const;

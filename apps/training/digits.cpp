@@ -20,7 +20,7 @@ constexpr std::uint64_t pixels = 64, classes = 10, rows = 1797, held_out_rows = 
 constexpr unsigned brightest = 16;
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
-  throw error(
+  throw file_error(
       fmt::format("cannot use {}: {}; ./run setup makes it anew, and --data names another file", file.string(), why));
 }
 

@@ -17,7 +17,7 @@ model::model(const engine& engine, const mlp_shape& shape, const precision_polic
   }
   std::uint64_t widest = 0;
   for (std::size_t i = 1; i < count; ++i) widest = std::max(widest, shape.widths[i]);
-  input_gradient_ = device_array(engine_, rows * widest, gradient_type(formats_));
+  input_gradient_ = typed_array(engine_, rows * widest, gradient_type(formats_));
 }
 
 model::layer model::make_layer(const std::string& name, std::uint64_t inputs, std::uint64_t outputs, bool is_last,
@@ -28,9 +28,9 @@ model::layer model::make_layer(const std::string& name, std::uint64_t inputs, st
   layer made;
   made.inputs = inputs;
   made.outputs = outputs;
-  made.master = device_array(engine_, weights, element_type::float32);
-  made.weight = is_copied ? device_array(engine_, weights, compute) : made.master;
-  made.weight_gradient = device_array(engine_, weights, gradient);
+  made.master = typed_array(engine_, weights, element_type::float32);
+  made.weight = is_copied ? typed_array(engine_, weights, compute) : made.master;
+  made.weight_gradient = typed_array(engine_, weights, gradient);
 
   // Uniform, with the variance 2 / (inputs + outputs) of Glorot and Bengio (2010).
   const double limit = std::sqrt(6.0 / static_cast<double>(inputs + outputs));
@@ -40,22 +40,22 @@ model::layer model::make_layer(const std::string& name, std::uint64_t inputs, st
   add_parameter(name + " weight", made.master, made.weight, made.weight_gradient);
 
   if (has_bias) {
-    made.bias_master = device_array(engine_, outputs, element_type::float32);
-    made.bias = is_copied ? device_array(engine_, outputs, compute) : made.bias_master;
-    made.bias_gradient = device_array(engine_, outputs, gradient);
+    made.bias_master = typed_array(engine_, outputs, element_type::float32);
+    made.bias = is_copied ? typed_array(engine_, outputs, compute) : made.bias_master;
+    made.bias_gradient = typed_array(engine_, outputs, gradient);
     engine_.queue().fill(made.bias_master.floats(), 0.0f, outputs).wait();
     add_parameter(name + " bias", made.bias_master, made.bias, made.bias_gradient);
   }
-  made.sums = device_array(engine_, rows * outputs, formats_.accumulate);
+  made.sums = typed_array(engine_, rows * outputs, formats_.accumulate);
   if (!is_last) {
-    made.activated = device_array(engine_, rows * outputs, compute);
-    made.sums_gradient = device_array(engine_, rows * outputs, gradient);
+    made.activated = typed_array(engine_, rows * outputs, compute);
+    made.sums_gradient = typed_array(engine_, rows * outputs, gradient);
   }
   return made;
 }
 
-void model::add_parameter(const std::string& name, const device_array& master, const device_array& copy,
-                          const device_array& gradient) {
+void model::add_parameter(const std::string& name, const typed_array& master, const typed_array& copy,
+                          const typed_array& gradient) {
   parameter parameter{.gradient = gradient.view(), .model = copy.view(), .name = name};
   if (copy.data() != master.data()) {
     parameter.master = master.view();

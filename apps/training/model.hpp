@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/training/device_array.hpp"
 #include "apps/training/random.hpp"
 #include "apps/training/task.hpp"
+#include "apps/training/typed_array.hpp"
 #include "syclamp/nn/nn.hpp"
 
 namespace syclamp::training {
@@ -42,17 +42,17 @@ class model {
  private:
   struct layer {
     std::uint64_t inputs = 0, outputs = 0;
-    device_array master, weight, bias_master, bias;  ///< FP32, and the copy; of FP32 both are one
-    device_array weight_gradient, bias_gradient;
-    device_array sums;           ///< W · x, before the bias
-    device_array activated;      ///< f(W · x + b); the last layer has none
-    device_array sums_gradient;  ///< with respect to `sums`; the last layer has none
+    typed_array master, weight, bias_master, bias;  ///< FP32, and the copy; of FP32 both are one
+    typed_array weight_gradient, bias_gradient;
+    typed_array sums;           ///< W · x, before the bias
+    typed_array activated;      ///< f(W · x + b); the last layer has none
+    typed_array sums_gradient;  ///< with respect to `sums`; the last layer has none
   };
 
   layer make_layer(const std::string& name, std::uint64_t inputs, std::uint64_t outputs, bool is_last, bool has_bias,
                    std::uint64_t rows, random_numbers random);
-  void add_parameter(const std::string& name, const device_array& master, const device_array& copy,
-                     const device_array& gradient);
+  void add_parameter(const std::string& name, const typed_array& master, const typed_array& copy,
+                     const typed_array& gradient);
   matrix_view weight_of(const layer& layer) const { return layer.weight.matrix(layer.outputs, layer.inputs); }
 
   engine engine_;
@@ -60,7 +60,7 @@ class model {
   precision_policy formats_;
   std::vector<layer> layers_;
   std::vector<parameter> parameters_;
-  device_array input_gradient_;  ///< of a layer, before it has gone through the activation below it
+  typed_array input_gradient_;  ///< of a layer, before it has gone through the activation below it
 };
 
 }  // namespace syclamp::training

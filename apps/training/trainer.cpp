@@ -53,7 +53,7 @@ array_view trainer::whole_output_gradient() {
   const std::uint64_t elements = task_.batch * task_.outputs();
   const element_type type = gradient_type(settings_.formats);
   if (type == settings_.formats.accumulate) return {model_.output(), elements, type};
-  output_gradient_ = device_array(engine_, elements, type);
+  output_gradient_ = typed_array(engine_, elements, type);
   return output_gradient_.view();
 }
 
@@ -199,7 +199,7 @@ void trainer::load(const std::filesystem::path& file) {
     result_ = std::move(saved);
     resumable_.reset();
   } catch (const invalid_argument& wrong) {
-    throw error("cannot resume from " + file.string() + ": " + wrong.what());
+    throw file_error("cannot resume from " + file.string() + ": " + wrong.what());
   }
   result_.name = settings_.name;
   result_.precision = settings_.precision;

@@ -75,9 +75,9 @@ class trainer {
   batches batches_;
   fused_optimizer optimizer_;
   loss_scaler scaler_;
-  device_array output_gradient_;  ///< of FP32 it takes the place of the output itself
-  device_array row_losses_;
-  device_array losses_;  ///< of the steps of an epoch, and of the held-out samples
+  typed_array output_gradient_;  ///< of FP32 it takes the place of the output itself
+  typed_array row_losses_;
+  typed_array losses_;  ///< of the steps of an epoch, and of the held-out samples
   gradient_watch watch_;
   step_clock clock_;
   sycl::event last_update_;

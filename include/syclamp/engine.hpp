@@ -30,13 +30,18 @@ struct engine_statistics {
 /// An engine is a handle: copies share everything and are cheap, and moving is copying. Engines do not know of each
 /// other, so any number of them, on any devices, may be used by any threads at once. Kernels are compiled when they are
 /// first needed and kept on disk (see docs/architecture.md, "The kernel cache").
+///
+/// Engines and all objects made with them may be destroyed in any order, also as static objects. Their destructors do
+/// not throw. In a forked child, every call on an engine that was made before the fork throws misuse_error, and
+/// destructors do nothing.
 class SYCLAMP_API engine {
  public:
-  /// An engine on the best device that SYCL offers.
+  /// An engine on the best device that SYCL offers, with a queue of its own. Work that fails after it was submitted is
+  /// reported by the next call on this engine, or on an object made with it, as `device_error`.
   /// \throws no_device_error, with what to install, if there is none.
   engine();
 
-  /// An engine on the caller's queue.
+  /// An engine on the caller's queue. Work that fails after it was submitted goes to the caller's `async_handler`.
   /// \param queue    must be in-order: operations rely on it instead of waiting.
   /// \param profile  name of the tuning profile to use; empty means the one that fits the device, or the one that the
   ///                 environment variable SYCLAMP_PROFILE names.
@@ -63,7 +68,7 @@ class SYCLAMP_API engine {
   void compile_all() const;
 
   /// Waits until all submitted work is done.
-  /// \throws misuse_error while the queue is recorded into a graph
+  /// \throws device_error if some of it failed; misuse_error while the queue is recorded into a graph
   void wait() const;
 
   // For the library's own operations.

@@ -7,6 +7,7 @@
 #include <syclamp/cast.hpp>
 #include <syclamp/checkpoint.hpp>
 #include <syclamp/clip_result.hpp>
+#include <syclamp/device_array.hpp>
 #include <syclamp/element_type.hpp>
 #include <syclamp/engine.hpp>
 #include <syclamp/error.hpp>

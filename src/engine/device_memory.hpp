@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 #include <sycl/sycl.hpp>
 
+#include "engine/device_fault.hpp"
 #include "engine/process_exit.hpp"
 #include "engine/recording.hpp"
 #include "syclamp/error.hpp"
@@ -25,14 +27,41 @@ inline std::atomic<std::uint64_t>& live_arrays_counter() {
   return arrays;
 }
 
-/// Kernels that were submitted may still use the memory: it is freed when they are done.
+/// How often memory could be freed only after the host had waited for a queue: for tests.
+inline std::atomic<std::uint64_t>& deleter_waits_counter() {
+  static std::atomic<std::uint64_t> waits = 0;
+  return waits;
+}
+
+/// Whether nothing that was submitted is still to run. False where the SYCL cannot tell.
+inline bool is_idle([[maybe_unused]] const sycl::queue& queue) {
+#if defined(SYCL_EXT_ONEAPI_QUEUE_EMPTY)
+  return queue.ext_oneapi_empty();
+#else
+  return false;
+#endif
+}
+
+/// Kernels that were submitted may still use the memory: it is freed when they are done. Of many arrays that are freed
+/// together, only the first one waits. Never throws: a device that has failed cannot be waited for, and must not end
+/// the program from a destructor.
 struct usm_deleter {
   std::optional<sycl::queue> queue;  // a default queue would look for a device
-  void operator()(void* memory) const {
+  void operator()(void* memory) const noexcept {
     if (is_runtime_gone()) return;
-    sycl::queue(*queue).wait();
-    sycl::free(memory, *queue);
     --live_arrays_counter();
+    try {
+      wait_until_unused();
+      sycl::free(memory, *queue);
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the memory is left to the driver
+    }
+  }
+
+ private:
+  void wait_until_unused() const {
+    if (is_idle(*queue)) return;
+    ++deleter_waits_counter();
+    sycl::queue(*queue).wait();
   }
 };
 
@@ -50,13 +79,21 @@ inline std::atomic<bool>& poison_fresh_memory() {
 }
 
 template <typename T>
-using device_array = std::unique_ptr<T[], usm_deleter>;
+using usm_array = std::unique_ptr<T[], usm_deleter>;
+
+/// \throws out_of_memory_error if the number of bytes is no number of this machine
+inline void need_fitting(std::uint64_t count, std::size_t bytes_each) {
+  if (count <= std::numeric_limits<std::size_t>::max() / 2 / bytes_each) return;
+  throw out_of_memory_error(fmt::format(
+      "{} elements of {} bytes are more than any memory holds; see where the number comes from", count, bytes_each));
+}
 
 /// `count` elements, aligned so that any pack fits; at least one, so that there is always an address.
 template <typename T>
-device_array<T> allocate(const sycl::queue& queue, std::size_t count, sycl::usm::alloc where) {
+usm_array<T> allocate(const sycl::queue& queue, std::size_t count, sycl::usm::alloc where) {
   need_no_recording(queue);
   constexpr std::size_t alignment = 64;
+  need_fitting(count, sizeof(T));
   const std::size_t bytes = (std::max<std::size_t>(count, 1) * sizeof(T) + alignment - 1) / alignment * alignment;
   void* memory = nullptr;
   try {
@@ -67,20 +104,20 @@ device_array<T> allocate(const sycl::queue& queue, std::size_t count, sycl::usm:
   if (memory == nullptr)
     throw out_of_memory_error(fmt::format("{} has no room for {} bytes; free memory or use a smaller problem",
                                           queue.get_device().get_info<sycl::info::device::name>(), bytes));
-  if (poison_fresh_memory()) sycl::queue(queue).memset(memory, 0xff, bytes).wait();
+  if (poison_fresh_memory()) translated("memset", [&] { sycl::queue(queue).memset(memory, 0xff, bytes).wait(); });
   ++live_arrays_counter();
   if (where == sycl::usm::alloc::device) device_bytes_counter() += bytes;
-  return device_array<T>(static_cast<T*>(memory), usm_deleter{queue});
+  return usm_array<T>(static_cast<T*>(memory), usm_deleter{queue});
 }
 
 template <typename T>
-device_array<T> allocate_on_device(const sycl::queue& queue, std::size_t count) {
+usm_array<T> allocate_on_device(const sycl::queue& queue, std::size_t count) {
   return allocate<T>(queue, count, sycl::usm::alloc::device);
 }
 
 /// Memory of the host from which the device copies without detours.
 template <typename T>
-device_array<T> allocate_on_host(const sycl::queue& queue, std::size_t count) {
+usm_array<T> allocate_on_host(const sycl::queue& queue, std::size_t count) {
   return allocate<T>(queue, count, sycl::usm::alloc::host);
 }
 

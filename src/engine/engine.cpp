@@ -9,6 +9,7 @@
 
 #include "backends/profiles.hpp"
 #include "engine/device_facts.hpp"
+#include "engine/device_fault.hpp"
 #include "engine/event_order.hpp"
 #include "engine/process_exit.hpp"
 #include "engine/recording.hpp"
@@ -57,7 +58,7 @@ sycl::queue checked(sycl::queue queue) {
 }
 
 /// GPUs before accelerators before CPUs, devices that cannot be used left out.
-sycl::queue best_queue() {
+sycl::queue best_queue(const std::shared_ptr<fault_record>& faults) {
   const auto rank = [](const sycl::device& device) { return device.is_gpu() ? 3 : device.is_cpu() ? 1 : 2; };
   std::vector<sycl::device> usable;
   std::string problems;
@@ -76,36 +77,62 @@ sycl::queue best_queue() {
   const sycl::device* best = &usable.front();
   for (const sycl::device& device : usable)
     if (rank(device) > rank(*best)) best = &device;
-  return sycl::queue{*best, sycl::property::queue::in_order{}};
+  return sycl::queue{*best, fault_handler(faults), sycl::property::queue::in_order{}};
 }
 
 }  // namespace
 
 struct SYCLAMP_HIDDEN engine::impl {
-  impl(sycl::queue given, std::string_view profile_name)
-      : queue(checked(std::move(given))),
+  /// \param reported  where the queue's handler puts faults; null if the queue has a handler of the caller
+  impl(sycl::queue given, std::string_view profile_name, std::shared_ptr<fault_record> reported)
+      : faults(std::move(reported)),
+        queue(checked(std::move(given))),
         tuning(profile_for(queue.get_device(), profile_name)),
         kernels(launch::make_kernel_library(queue, tuning)) {
     watch_runtime();
   }
 
+  static std::shared_ptr<impl> make(sycl::queue given, std::string_view profile_name) {
+    need_runtime();
+    return translated("engine", [&] { return make_state<impl>(std::move(given), profile_name, nullptr); });
+  }
+
+  static std::shared_ptr<impl> make_on_best_device() {
+    need_runtime();
+    return translated("engine", [] {
+      const auto faults = std::make_shared<fault_record>();
+      return make_state<impl>(best_queue(faults), std::string_view{}, faults);
+    });
+  }
+
+  /// Faults of the library's own queue come with the next call, whatever it is. Asking costs some 10 ns.
+  void raise_faults() {
+    if (!faults) return;
+    queue.throw_asynchronous();
+    faults->raise();
+  }
+
+  std::shared_ptr<fault_record> faults;
   sycl::queue queue;
   const profile& tuning;
   std::unique_ptr<launch::kernel_library> kernels;
   std::atomic<std::uint64_t> waits = 0;
 };
 
-engine::engine() : engine((need_runtime(), best_queue())) {}
+engine::engine() : impl_(impl::make_on_best_device()) {}
 
-engine::engine(sycl::queue queue, std::string_view profile)
-    : impl_((need_runtime(), make_state<impl>(std::move(queue), profile))) {}
+engine::engine(sycl::queue queue, std::string_view profile) : impl_(impl::make(std::move(queue), profile)) {}
 
 sycl::queue& engine::queue() const {
   need_runtime();
+  impl_->raise_faults();
   return impl_->queue;
 }
 std::string_view engine::profile_name() const { return impl_->tuning.name; }
-launch::kernel_library& engine::kernels() const { return *impl_->kernels; }
+launch::kernel_library& engine::kernels() const {
+  need_runtime();
+  return *impl_->kernels;
+}
 
 sycl::event engine::order_after(const std::vector<sycl::event>& dependencies) const {
   if (dependencies.empty()) return {};
@@ -114,13 +141,14 @@ sycl::event engine::order_after(const std::vector<sycl::event>& dependencies) co
 
 void engine::compile_all() const {
   for (const launch::operation_base* op : launch::operations)
-    if (!op->is_optional) impl_->kernels->prepare(*op);
+    if (!op->is_optional) kernels().prepare(*op);
 }
 
 void engine::wait() const {
   need_no_recording(queue());
   impl_->waits.fetch_add(1, std::memory_order_relaxed);
-  impl_->queue.wait_and_throw();
+  translated("wait", [&] { impl_->queue.wait_and_throw(); });
+  impl_->raise_faults();
 }
 
 engine_statistics engine::statistics() const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/process_exit.hpp"
 
+#include <pthread.h>
+
 #include <cstdlib>
 #include <mutex>
 
@@ -10,9 +12,13 @@ namespace SYCLAMP_NAMESPACE {
 
 // Without destructors: they are read when everything else is gone.
 namespace exiting {
-constinit std::atomic<bool> is_runtime_gone = false;
+constinit std::atomic<runtime_state> state = runtime_state::usable;
 
 void refuse_runtime() {
+  if (state == runtime_state::lost_by_fork)
+    throw misuse_error(
+        "this process was forked after syclamp's first engine was made, and SYCL's drivers do not work in a forked "
+        "child; start workers before the first engine, or start them by exec (in Python: the start method \"spawn\")");
   throw misuse_error(
       "the process is ending, and SYCL's drivers are gone; use syclamp before main() returns, or register the exit "
       "handler after the first engine was made");
@@ -38,7 +44,12 @@ void watch_thread() {
 
 void watch_runtime() {
   watch_thread();
-  std::call_once(runtime_is_watched, [] { std::atexit([] { exiting::is_runtime_gone = true; }); });
+  std::call_once(runtime_is_watched, [] {
+    std::atexit([] {
+      if (!is_runtime_gone()) exiting::state = runtime_state::gone_at_exit;
+    });
+    pthread_atfork(nullptr, nullptr, [] { exiting::state = runtime_state::lost_by_fork; });
+  });
 }
 
 void watch_compiler() {

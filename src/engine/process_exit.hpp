@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can still be done while a process ends.
+// What can still be done while a process ends, or after it was forked.
 //
 // Exit handlers run in the reverse order in which they were registered. SYCL's drivers are loaded by the first engine
 // and register handlers then. A handler of the user that was registered earlier runs when the drivers are gone already:
@@ -8,9 +8,13 @@
 //
 // Before any handler, the thread that ends the process loses its thread-local objects, and with them the compilers'. A
 // kernel that is built on such a thread ends the process later. Kernels that are there already work.
+//
+// A forked child has the drivers' memory but none of their threads: a call into them would hang. The first engine
+// registers a handler that raises the flag in every child. A child of a process without an engine can use SYCL.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -22,13 +26,15 @@ namespace SYCLAMP_NAMESPACE {
 void watch_runtime();
 void watch_compiler();
 
+enum class runtime_state : std::uint8_t { usable, gone_at_exit, lost_by_fork };
+
 namespace exiting {
-extern std::atomic<bool> is_runtime_gone;
+extern std::atomic<runtime_state> state;
 [[noreturn]] void refuse_runtime();
 }  // namespace exiting
 
 /// True once the drivers may be gone: nothing may be asked of SYCL, not even to free memory.
-inline bool is_runtime_gone() { return exiting::is_runtime_gone.load(std::memory_order_relaxed); }
+inline bool is_runtime_gone() { return exiting::state.load(std::memory_order_relaxed) != runtime_state::usable; }
 
 /// \throws misuse_error if the runtime is gone
 inline void need_runtime() {

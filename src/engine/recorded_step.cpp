@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/device_fault.hpp"
 #include "engine/process_exit.hpp"
 #include "engine/recordable_state.hpp"
 #include "engine/recording.hpp"
@@ -25,21 +26,28 @@ std::optional<finished_graph> record(sycl::queue queue, const std::function<void
   if (!has_graphs(queue.get_device())) return std::nullopt;
   if (is_recording(queue))
     throw misuse_error("recorded_step: the queue is being recorded already; make this before that, or after");
-  graphs::command_graph<graphs::graph_state::modifiable> graph(queue);
+  constexpr const char* operation = "recorded_step";
+  auto graph = translated(operation, [&] { return graphs::command_graph<graphs::graph_state::modifiable>(queue); });
   const remembered_states before(queue);
   try {
-    graph.begin_recording(queue);
+    translated(operation, [&] { graph.begin_recording(queue); });
     calls();
-    graph.end_recording(queue);
-    return graph.finalize();
+    return translated(operation, [&] {
+      graph.end_recording(queue);
+      return graph.finalize();
+    });
   } catch (...) {
-    if (is_recording(queue)) graph.end_recording(queue);
+    translated(operation, [&] {
+      if (is_recording(queue)) graph.end_recording(queue);
+    });
     before.restore();
     throw;
   }
 }
 
-void replay(sycl::queue& queue, const finished_graph& graph) { queue.ext_oneapi_graph(graph); }
+void replay(sycl::queue& queue, const finished_graph& graph) {
+  translated("recorded_step", [&] { queue.ext_oneapi_graph(graph); });
+}
 
 }  // namespace
 }  // namespace SYCLAMP_NAMESPACE

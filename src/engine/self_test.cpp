@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/command_queue.hpp"
 #include "engine/device_memory.hpp"
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
@@ -36,7 +37,7 @@ bool arithmetic_report::sound() const {
 }
 
 arithmetic_report test_arithmetic(const engine& engine) {
-  sycl::queue& queue = engine.queue();
+  const command_queue queue(engine);
   const auto inputs = allocate_on_device<kernels::arithmetic_inputs>(queue, 1);
   const auto outputs = allocate_on_device<kernels::arithmetic_answers>(queue, 1);
   kernels::arithmetic_answers answers{};

@@ -7,6 +7,7 @@
 
 #include <sycl/sycl.hpp>
 
+#include "engine/command_queue.hpp"
 #include "engine/device_memory.hpp"
 #include "syclamp/export.hpp"
 
@@ -28,14 +29,14 @@ class staged_upload {
   void send(sycl::queue& queue, T* target, const Fill& fill) {
     slot& buffer = slots_[next_];
     next_ = (next_ + 1) % slots_.size();
-    buffer.copied.wait();
+    translated("copy to the device", [&] { buffer.copied.wait(); });
     fill(buffer.elements.get());
-    buffer.copied = queue.memcpy(target, buffer.elements.get(), count_ * sizeof(T));
+    buffer.copied = command_queue(queue).memcpy(target, buffer.elements.get(), count_ * sizeof(T));
   }
 
  private:
   struct slot {
-    device_array<T> elements;
+    usm_array<T> elements;
     sycl::event copied;
   };
 

@@ -9,7 +9,9 @@
 
 #include "backends/profiles.hpp"
 #include "engine/device_facts.hpp"
+#include "engine/device_fault.hpp"
 #include "engine/pci.hpp"
+#include "engine/process_exit.hpp"
 #include "launch/kernel_library.hpp"
 #include "syclamp/error.hpp"
 
@@ -94,13 +96,16 @@ profile_report describe_profile(std::string_view name) {
 }
 
 system_report describe_system() {
+  need_runtime();
   system_report report;
   report.version = library_version();
   report.kernel_mode = launch::mode();
   report.compiler = launch::compiler();
-  const auto devices = sycl::device::get_devices();
-  for (const sycl::device& device : devices) report.devices.push_back(describe(device));
-  report.advice = advise(devices);
+  translated("describe_system", [&] {
+    const auto devices = sycl::device::get_devices();
+    for (const sycl::device& device : devices) report.devices.push_back(describe(device));
+    report.advice = advise(devices);
+  });
   report.cache = launch::cache_folder();
   std::error_code failed;
   if (!report.cache.empty())

@@ -3,7 +3,8 @@
 //
 // The driver lies beside libsycl, but two others have to find it: the OpenCL loader, by its name alone, and through it
 // the driver, by a list in an environment variable. Both look when the first SYCL call is made; hence the constructor,
-// which runs when this library is loaded, before any thread of the program. What a user has set is left as it is.
+// which runs when this library is loaded, before any thread of the program. A user who has said where drivers are, or
+// that nothing is to be set up, gets a process in which nothing was changed.
 #include "launch/dpcpp_runtime.hpp"
 
 #include <dlfcn.h>
@@ -57,13 +58,22 @@ constexpr const char* loader_and_its_needs[] = {"libintlc.so.5", "libimf.so", "l
                                                 "libOpenCL.so.1"};
 
 constexpr const char* driver_list = "OCL_ICD_FILENAMES";
+constexpr const char* driver_folder = "OCL_ICD_VENDORS";
 bool list_is_ours = false;  // set by this library, not by the user
 
+bool setup_is_wanted() {
+  const char* setup = std::getenv("SYCLAMP_RUNTIME_SETUP");
+  if (setup != nullptr && std::string_view(setup) == "off") return false;
+  return std::getenv(driver_list) == nullptr && std::getenv(driver_folder) == nullptr;
+}
+
 [[gnu::constructor]] void find_cpu_driver() {
+  if (!setup_is_wanted()) return;
   const fs::path folder = runtime_file().parent_path();
   std::error_code failed;
-  if (const fs::path driver = folder / "libintelocl.so"; fs::exists(driver, failed))
-    if (std::getenv(driver_list) == nullptr) list_is_ours = setenv(driver_list, driver.c_str(), /*overwrite=*/0) == 0;
+  const fs::path driver = folder / "libintelocl.so";
+  if (!fs::exists(driver, failed)) return;
+  list_is_ours = setenv(driver_list, driver.c_str(), /*overwrite=*/0) == 0;
   // A library that is already in the process is the one that later calls get. Never closed: the runtime uses them.
   if (!user_has("libOpenCL.so.1"))
     for (const char* library : loader_and_its_needs) dlopen((folder / library).c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -104,8 +114,8 @@ std::string listed_drivers_problem() {
     if (dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr)
       problem += fmt::format(", of which \"{}\" cannot be loaded ({})", file, dlerror());
   return problem +
-         ": it must list the files of OpenCL drivers, separated by colons. Unset it to use the CPU driver beside "
-         "libsycl";
+         ": it must list the files of OpenCL drivers, separated by colons, and LD_LIBRARY_PATH must lead to the "
+         "libraries that they need. Unset it to use the CPU driver beside libsycl";
 }
 
 }  // namespace
@@ -126,11 +136,13 @@ std::string suspicious_environment() {
     problems.push_back(
         fmt::format("ONEAPI_DEVICE_SELECTOR is \"{}\": see that it leaves a device, or unset it", selector));
   if (const std::string problem = listed_drivers_problem(); !problem.empty()) problems.push_back(problem);
-  if (const char* folder = std::getenv("OCL_ICD_VENDORS"))
+  if (const char* folder = std::getenv(driver_folder))
     problems.push_back(
-        fmt::format("OCL_ICD_VENDORS is \"{}\": it must be the folder of the .icd files of OpenCL "
-                    "drivers. Unset it to use /etc/OpenCL/vendors",
-                    folder));
+        fmt::format("{} is \"{}\": it must be the folder of the .icd files of OpenCL drivers, and LD_LIBRARY_PATH must "
+                    "lead to their libraries. Unset it to use the CPU driver beside libsycl",
+                    driver_folder, folder));
+  if (const char* setup = std::getenv("SYCLAMP_RUNTIME_SETUP"); setup != nullptr && std::string_view(setup) == "off")
+    problems.emplace_back("SYCLAMP_RUNTIME_SETUP is \"off\": unset it to use the CPU driver beside libsycl");
   return fmt::format("{}", fmt::join(problems, "; "));
 }
 

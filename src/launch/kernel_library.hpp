@@ -13,6 +13,7 @@
 
 #include <sycl/sycl.hpp>
 
+#include "engine/device_fault.hpp"
 #include "launch/operation.hpp"
 
 namespace syclamp::launch {
@@ -41,7 +42,7 @@ class kernel_library {
                      std::type_identity_t<Args>... args) {
     submitted_.fetch_add(1, std::memory_order_relaxed);
     const std::array arguments{argument{&args, sizeof args, std::is_pointer_v<Args>}...};
-    return submit_erased(queue, op, groups, arguments);
+    return translated(op.name, [&] { return submit_erased(queue, op, groups, arguments); });
   }
 
   /// Submits as many work-groups of `op` as have at least `items` work-items.

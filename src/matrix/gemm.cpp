@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/device_fault.hpp"
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
 #include "matrix/epilogue.hpp"
@@ -197,16 +198,18 @@ sycl::event gemm(const engine& engine, const matrix_view& a, const matrix_view& 
                  const gemm_options& options) {
   const auto product = checked(a, b, c, options);
   if (!product) return {};
-  const path& chosen = choose(engine, *product, options.path);
-  // Without an inner dimension there is nothing to multiply, and libraries stumble over it (oneMKL ends the program).
-  const path& best = product->k != 0 ? chosen : matrix::portable_path();
-  const sycl::event done = best.submit(engine, *product);
-  return product->has_epilogue() && !best.has_epilogue() ? matrix::submit_epilogue(engine, *product) : done;
+  return translated("gemm", [&] {
+    const path& chosen = choose(engine, *product, options.path);
+    // Without an inner dimension there is nothing to multiply, and libraries stumble over it (oneMKL ends the program).
+    const path& best = product->k != 0 ? chosen : matrix::portable_path();
+    const sycl::event done = best.submit(engine, *product);
+    return product->has_epilogue() && !best.has_epilogue() ? matrix::submit_epilogue(engine, *product) : done;
+  });
 }
 
 std::vector<gemm_path_report> gemm_paths(const engine& engine) {
   std::vector<gemm_path_report> reports;
-  for (const auto& [path, obstacle] : paths_of(engine))
+  for (const auto& [path, obstacle] : translated("gemm_paths", [&]() -> const auto& { return paths_of(engine); }))
     reports.push_back(
         {std::string(path->name()), obstacle.empty(), obstacle.empty() ? std::string(path->note()) : obstacle});
   return reports;
@@ -215,7 +218,8 @@ std::vector<gemm_path_report> gemm_paths(const engine& engine) {
 std::string gemm_path_for(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
                           const gemm_options& options) {
   const auto product = checked(a, b, c, options);
-  return product ? std::string(choose(engine, *product, options.path).name()) : "portable";
+  if (!product) return "portable";
+  return translated("gemm_path_for", [&] { return std::string(choose(engine, *product, options.path).name()); });
 }
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -5,7 +5,10 @@
 
 #include <mutex>
 
+#include <fmt/format.h>
+
 #include "matrix/path.hpp"
+#include "syclamp/error.hpp"
 
 namespace syclamp::matrix {
 
@@ -39,7 +42,14 @@ class module_path final : public path {
   }
   bool has_epilogue() const override { return false; }
   sycl::event submit(const engine& engine, const problem& product) const override {
-    return load()->submit(engine.queue(), product);
+    try {
+      return load()->submit(engine.queue(), product);
+    } catch (const sycl::exception&) {
+      throw;  // gemm translates it
+    } catch (const std::exception& failed) {
+      throw device_error(fmt::format("gemm: {} failed (\"{}\"); use the path \"portable\" (SYCLAMP_GEMM=portable)",
+                                     name_, failed.what()));
+    }
   }
 
  private:

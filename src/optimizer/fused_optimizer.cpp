@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/command_queue.hpp"
 #include "engine/device_memory.hpp"
 #include "engine/process_exit.hpp"
 #include "engine/recording.hpp"
@@ -53,7 +54,7 @@ struct SYCLAMP_HIDDEN fused_optimizer::impl {
       piece_norms =
           allocate_on_device<kernels::piece_norms>(engine.queue(), gradients.prepared().chunks + gradients.size());
       tensor_norms = allocate_on_device<kernels::tensor_norms>(engine.queue(), gradients.size());
-      engine.queue().memset(tensor_norms.get(), 0, gradients.size() * sizeof(kernels::tensor_norms));
+      command_queue(engine).memset(tensor_norms.get(), 0, gradients.size() * sizeof(kernels::tensor_norms));
     }
     engine.wait();
   }
@@ -69,7 +70,7 @@ struct SYCLAMP_HIDDEN fused_optimizer::impl {
       host_settings.push_back(settings[settings.size() == 1 ? 0 : i]);
       host_groups[i] = {rule_of(host_settings[i]).hyper, {}, 0, 0};
     }
-    sycl::queue& queue = engine.queue();
+    const command_queue queue(engine);
     device_groups = allocate_on_device<parameter_group>(queue, host_groups.size());
     memory = allocate_on_device<kernels::optimizer_memory>(queue, 1);
     always_apply = allocate_on_device<step_decision>(queue, 1);
@@ -86,7 +87,7 @@ struct SYCLAMP_HIDDEN fused_optimizer::impl {
     queue.memcpy(device_groups.get(), host_groups.data(), host_groups.size() * sizeof host_groups[0]);
     queue.memcpy(memory.get(), &initial, sizeof initial);
     queue.memcpy(always_apply.get(), &apply_all, sizeof apply_all);
-    queue.wait();
+    engine.wait();
   }
 
   sycl::event apply(const tensor_list& list, const step_decision* decisions, bool per_group) {
@@ -124,7 +125,7 @@ struct SYCLAMP_HIDDEN fused_optimizer::impl {
 
   /// Sends only the words that change: kernels of the user may have changed others on the device.
   void send(std::uint32_t group, const parameter_group& next) {
-    sycl::queue& queue = engine.queue();
+    const command_queue queue(engine);
     need_no_settings_recorded(queue);
     constexpr std::size_t words = offsetof(parameter_group, applied) / sizeof(std::uint32_t);
     std::array<std::uint32_t, words> before, after;
@@ -142,11 +143,11 @@ struct SYCLAMP_HIDDEN fused_optimizer::impl {
   std::vector<parameter_group> host_groups;
   std::vector<optimizer_settings> host_settings;  ///< of each group, as the caller gave them
   std::optional<step_progress> progress;
-  device_array<parameter_group> device_groups;
-  device_array<kernels::optimizer_memory> memory;
-  device_array<step_decision> always_apply;
-  device_array<kernels::piece_norms> piece_norms;    ///< only if the step depends on norms
-  device_array<kernels::tensor_norms> tensor_norms;  ///< likewise
+  usm_array<parameter_group> device_groups;
+  usm_array<kernels::optimizer_memory> memory;
+  usm_array<step_decision> always_apply;
+  usm_array<kernels::piece_norms> piece_norms;    ///< only if the step depends on norms
+  usm_array<kernels::tensor_norms> tensor_norms;  ///< likewise
   bool has_device_rates = false;
 };
 
@@ -259,7 +260,8 @@ const std::uint64_t* fused_optimizer::device_steps(std::uint32_t group) const {
 std::uint64_t fused_optimizer::steps(std::uint32_t group) const {
   std::uint64_t applied = 0;
   need_no_recording(state().engine.queue());
-  state().engine.queue().memcpy(&applied, device_steps(group), sizeof applied).wait();
+  command_queue(state().engine).memcpy(&applied, device_steps(group), sizeof applied);
+  state().engine.wait();
   return applied;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/command_queue.hpp"
 #include "engine/recording.hpp"
 #include "optimizer/optimizer_parts.hpp"
 #include "syclamp/error.hpp"
@@ -162,7 +163,7 @@ void optimizer_storage::place_streams() {
     if (options_.unscaled_shadow && stored.gradient.type() != element_type::float32)
       owned[i].shadow = arena_.reserve(shadow_row, count * sizeof(float));
   }
-  sycl::queue& queue = engine_.queue();
+  const command_queue queue(engine_);
   arena_.allocate(queue);
   queue.memset(arena_.data(), 0, arena_.bytes());
 
@@ -217,11 +218,11 @@ void optimizer_storage::fill_state(const array_view& state, float value) const {
   auto* data = const_cast<void*>(state.data());
   if (state.count() == 0) return;
   if (state.type() == element_type::float32) {
-    engine_.queue().fill(static_cast<float*>(data), value, state.count());
+    command_queue(engine_).fill(static_cast<float*>(data), value, state.count());
   } else {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const auto nearest = static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-    engine_.queue().fill(static_cast<std::uint16_t*>(data), nearest, state.count());
+    command_queue(engine_).fill(static_cast<std::uint16_t*>(data), nearest, state.count());
   }
 }
 
@@ -229,16 +230,18 @@ std::vector<float> optimizer_storage::read_weights(std::size_t parameter) const 
   const parameter_slot& slot = slots_[parameter];
   const std::uint64_t count = parameters_[parameter].gradient.count();
   std::vector<float> values(count);
-  sycl::queue& queue = engine_.queue();
+  const command_queue queue(engine_);
   need_no_recording(queue);
   if (count == 0) return values;
   if (slot.storage != weight_storage::split) {
-    queue.memcpy(values.data(), pointer_to(slot.weights), count * sizeof(float)).wait();
+    queue.memcpy(values.data(), pointer_to(slot.weights), count * sizeof(float));
+    engine_.wait();
     return values;
   }
   std::vector<std::uint16_t> upper(count), lower(count);
   queue.memcpy(upper.data(), pointer_to(slot.model), count * 2);
-  queue.memcpy(lower.data(), pointer_to(slot.weights), count * 2).wait();
+  queue.memcpy(lower.data(), pointer_to(slot.weights), count * 2);
+  engine_.wait();
   for (std::uint64_t i = 0; i < count; ++i) values[i] = std::bit_cast<float>(joined(upper[i], lower[i]));
   return values;
 }

@@ -65,7 +65,7 @@ class optimizer_storage {
   skewed_arena arena_;
   std::vector<kernels::parameter_slot> slots_;
   std::vector<const void*> shadows_;
-  device_array<kernels::parameter_slot> device_slots_;
+  usm_array<kernels::parameter_slot> device_slots_;
   std::optional<tensor_list> weights_, shadow_;
   std::uint64_t shadow_version_ = 0;  ///< of the gradients' addresses that the shadow follows
   optimizer_memory_map memory_map_;

@@ -51,7 +51,7 @@ class skewed_arena {
 
   std::vector<std::size_t> sizes_, starts_;
   std::size_t bytes_ = 0;
-  device_array<std::byte> memory_;
+  usm_array<std::byte> memory_;
 };
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -20,7 +20,7 @@ step_progress::step_progress(const engine& engine, std::size_t groups) : groups_
 }
 
 sycl::event step_progress::publish(const engine& engine, const sycl::event& step) const {
-  return mirror_ ? engine.queue().memcpy(mirror_.get(), written_.get(), bytes()) : step;
+  return mirror_ ? command_queue(engine).memcpy(mirror_.get(), written_.get(), bytes()) : step;
 }
 
 /// The kernel writes `begin`, the numbers and `end`, in this order, and the host reads them in the opposite order. So
@@ -46,8 +46,8 @@ optimizer_progress step_progress::read(std::size_t group) const {
 void step_progress::restore(const engine& engine, std::span<const kernels::parameter_group> groups) const {
   std::vector<progress_slot> content(groups_, progress_slot{});
   for (std::size_t i = 0; i < groups_; ++i) content[i].applied = kernels::split_number(groups[i].applied);
-  engine.queue().memcpy(written_.get(), content.data(), bytes());
-  if (mirror_) engine.queue().memcpy(mirror_.get(), content.data(), bytes());
+  command_queue(engine).memcpy(written_.get(), content.data(), bytes());
+  if (mirror_) command_queue(engine).memcpy(mirror_.get(), content.data(), bytes());
   engine.wait();
 }
 

@@ -35,8 +35,8 @@ class step_progress {
   std::size_t bytes() const { return groups_ * sizeof(kernels::progress_slot); }
 
   std::size_t groups_;
-  device_array<kernels::progress_slot> written_;
-  device_array<kernels::progress_slot> mirror_;  ///< host memory, if the device cannot write there at any time
+  usm_array<kernels::progress_slot> written_;
+  usm_array<kernels::progress_slot> mirror_;  ///< host memory, if the device cannot write there at any time
 };
 
 }  // namespace SYCLAMP_NAMESPACE

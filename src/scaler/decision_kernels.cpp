@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/command_queue.hpp"
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
 #include "scaler/scaling_rule.hpp"
@@ -40,7 +41,7 @@ void decision_kernels::restart(const scaler_snapshot& snapshot) {
   const std::vector<kernels::open_step> empty(options_.scales, kernels::open_step{});
   kernels::scaler_memory shared{};
   shared.rule = rule_of(snapshot.policy);
-  sycl::queue& queue = engine_.queue();
+  const command_queue queue(engine_);
   queue.memcpy(memory_.get(), &shared, sizeof shared);
   queue.memcpy(states_.get(), snapshot.scales.data(), snapshot.scales.size() * sizeof(scale_state));
   queue.memcpy(open_steps_.get(), empty.data(), empty.size() * sizeof(kernels::open_step));
@@ -48,16 +49,16 @@ void decision_kernels::restart(const scaler_snapshot& snapshot) {
 }
 
 /// One per scale: apply everything as it is.
-device_array<step_decision> decision_kernels::initial_decisions() const {
+usm_array<step_decision> decision_kernels::initial_decisions() const {
   auto decisions = allocate_on_device<step_decision>(engine_.queue(), options_.scales);
   const std::vector<step_decision> initial(options_.scales);
-  engine_.queue().memcpy(decisions.get(), initial.data(), initial.size() * sizeof(step_decision));
+  command_queue(engine_).memcpy(decisions.get(), initial.data(), initial.size() * sizeof(step_decision));
   engine_.wait();
   return decisions;
 }
 
 gradient_workspace decision_kernels::make_workspace(const tensor_list& gradients) const {
-  auto decisions = std::make_shared<const device_array<step_decision>>(initial_decisions());
+  auto decisions = std::make_shared<const usm_array<step_decision>>(initial_decisions());
   const inspection_level level = has_one_scale() ? inspection_level::list : inspection_level::tensors;
   return {inspection_workspace(gradients, level, options_.scales), std::move(decisions)};
 }
@@ -155,7 +156,7 @@ step_gate decision_kernels::make_gate(const gradient_workspace& list) const {
 // --- Several optimizers ---
 
 void decision_kernels::clear_joint_flags() const {
-  engine_.queue().memset(&memory_.get()->joint_flags, 0, sizeof(std::uint32_t));
+  command_queue(engine_).memset(&memory_.get()->joint_flags, 0, sizeof(std::uint32_t));
 }
 
 void decision_kernels::report_jointly(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
@@ -171,7 +172,7 @@ void decision_kernels::skip_jointly(const gradient_workspace& list) const {
 }
 
 void decision_kernels::withdraw(const gradient_workspace& list, const step_decision* decisions) const {
-  sycl::queue& queue = engine_.queue();
+  const command_queue queue(engine_);
   const bool was_decided = decisions == list.decisions();
   if (!was_decided) queue.memcpy(list.decisions(), decisions, options_.scales * sizeof(step_decision));
   auto* joint_flags = &memory_.get()->joint_flags;

@@ -20,7 +20,7 @@ namespace SYCLAMP_NAMESPACE {
 /// What the device keeps for one list of gradients.
 struct gradient_workspace {
   inspection_workspace inspection;
-  std::shared_ptr<const device_array<step_decision>> decision_memory;  ///< shared with gradients to be clipped by hand
+  std::shared_ptr<const usm_array<step_decision>> decision_memory;  ///< shared with gradients to be clipped by hand
   std::uint32_t index = 0;  ///< number of the list in records, in order of first use
 
   step_decision* decisions() const { return decision_memory->get(); }
@@ -93,7 +93,7 @@ class decision_kernels {
  private:
   bool has_one_kernel() const { return has_one_scale() && !options_.consensus; }
   std::uint32_t together() const { return options_.skip_together ? kernels::decide_together : 0u; }
-  device_array<step_decision> initial_decisions() const;
+  usm_array<step_decision> initial_decisions() const;
   const inspection* results(const gradient_workspace& list) const;
   sycl::event add_up_and_decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
                                 std::uint32_t mode) const;
@@ -104,11 +104,11 @@ class decision_kernels {
 
   engine engine_;
   scaler_options options_;
-  device_array<kernels::scaler_memory> memory_;
-  device_array<scale_state> states_;
-  device_array<kernels::open_step> open_steps_;
-  device_array<kernels::rank_flags> rank_flags_;
-  device_array<step_decision> always_apply_;
+  usm_array<kernels::scaler_memory> memory_;
+  usm_array<scale_state> states_;
+  usm_array<kernels::open_step> open_steps_;
+  usm_array<kernels::rank_flags> rank_flags_;
+  usm_array<step_decision> always_apply_;
 };
 
 }  // namespace SYCLAMP_NAMESPACE

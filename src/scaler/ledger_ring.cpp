@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "engine/command_queue.hpp"
 #include "scaler/ledger_reader.hpp"
 
 namespace SYCLAMP_NAMESPACE {
@@ -12,7 +13,9 @@ using kernels::ledger_slot;
 ledger_ring::ledger_ring(const engine& engine, std::uint32_t steps, std::uint32_t scales)
     : steps_(steps), scales_(scales) {
   sycl::queue& queue = engine.queue();
-  if (queue.get_device().has(sycl::aspect::usm_atomic_host_allocations)) {
+  const bool shares_host_memory =
+      translated("loss_scaler", [&] { return queue.get_device().has(sycl::aspect::usm_atomic_host_allocations); });
+  if (shares_host_memory) {
     written_ = allocate_on_host<ledger_slot>(queue, capacity());
   } else {
     written_ = allocate_on_device<ledger_slot>(queue, capacity());
@@ -22,7 +25,7 @@ ledger_ring::ledger_ring(const engine& engine, std::uint32_t steps, std::uint32_
 }
 
 void ledger_ring::publish(const engine& engine) const {
-  if (mirror_) engine.queue().memcpy(mirror_.get(), written_.get(), capacity() * sizeof(ledger_slot));
+  if (mirror_) command_queue(engine).memcpy(mirror_.get(), written_.get(), capacity() * sizeof(ledger_slot));
 }
 
 std::vector<ledger_slot> ledger_ring::read(std::uint64_t after) const {
@@ -44,7 +47,7 @@ void ledger_ring::restore(const engine& engine, const std::vector<ledger_slot>& 
     const std::uint64_t step = step_of(slot);
     if (records[step] == scales_ && step + steps_ > newest_step) content[(slot.number - 1) % capacity()] = slot;
   }
-  engine.queue().memcpy(written_.get(), content.data(), content.size() * sizeof(ledger_slot));
+  command_queue(engine).memcpy(written_.get(), content.data(), content.size() * sizeof(ledger_slot));
   publish(engine);
   engine.wait();
   newest_.store(newest_step, std::memory_order_relaxed);

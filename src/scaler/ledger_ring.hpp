@@ -43,8 +43,8 @@ class ledger_ring {
   const kernels::ledger_slot* visible() const { return mirror_ ? mirror_.get() : written_.get(); }
 
   std::uint32_t steps_, scales_;
-  device_array<kernels::ledger_slot> written_;
-  device_array<kernels::ledger_slot> mirror_;      ///< host memory, if the device cannot write there at any time
+  usm_array<kernels::ledger_slot> written_;
+  usm_array<kernels::ledger_slot> mirror_;         ///< host memory, if the device cannot write there at any time
   mutable std::atomic<std::uint64_t> newest_ = 0;  ///< a step that has been found finished
 };
 

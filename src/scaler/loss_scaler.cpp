@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/command_queue.hpp"
 #include "engine/recording.hpp"
 #include "engine/staged_upload.hpp"
 #include "scaler/decision_kernels.hpp"
@@ -96,7 +97,7 @@ struct SYCLAMP_HIDDEN loss_scaler::impl {
     if (index >= options().scales)
       throw invalid_argument(fmt::format("there is no scale {}; the scaler has {}", index, options().scales));
     scale_state state;
-    engine().queue().memcpy(&state, kernels.states() + index, sizeof state);
+    command_queue(engine()).memcpy(&state, kernels.states() + index, sizeof state);
     engine().wait();
     return state;
   }
@@ -167,7 +168,7 @@ unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const tens
   struct kept_gate {
     step_gate gate;
     std::shared_ptr<impl> scaler;
-    std::shared_ptr<const device_array<step_decision>> decision_memory;
+    std::shared_ptr<const usm_array<step_decision>> decision_memory;
   };
   const auto kept = std::make_shared<kept_gate>(impl_->kernels.make_gate(list), impl_, list.decision_memory);
   return unscaled_gradients(unscaling{unscaled, done, {kept, &kept->gate}});
@@ -354,8 +355,8 @@ void loss_scaler::set_policy(const scaling_policy& policy) {
 scaler_snapshot loss_scaler::state() const {
   impl_->protocol.need_no_open_step();
   scaler_snapshot snapshot{impl_->policy, std::vector<scale_state>(impl_->options().scales), {}};
-  impl_->engine().queue().memcpy(snapshot.scales.data(), impl_->kernels.states(),
-                                 snapshot.scales.size() * sizeof(scale_state));
+  command_queue(impl_->engine())
+      .memcpy(snapshot.scales.data(), impl_->kernels.states(), snapshot.scales.size() * sizeof(scale_state));
   impl_->engine().wait();
   snapshot.ledger = ledger();
   return snapshot;

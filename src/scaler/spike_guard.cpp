@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/command_queue.hpp"
 #include "engine/device_memory.hpp"
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
@@ -16,7 +17,7 @@ namespace SYCLAMP_NAMESPACE {
 struct SYCLAMP_HIDDEN spike_guard::impl {
   syclamp::engine engine;
   settings options;
-  device_array<kernels::running_value> so_far;
+  usm_array<kernels::running_value> so_far;
 };
 
 spike_guard::spike_guard(engine engine, const settings& options) {
@@ -27,7 +28,7 @@ spike_guard::spike_guard(engine engine, const settings& options) {
     throw invalid_argument(
         fmt::format("spike_guard: window is {}; a deviation needs at least 2 steps", options.window));
   auto so_far = allocate_on_device<kernels::running_value>(engine.queue(), 1);
-  engine.queue().memset(so_far.get(), 0, sizeof(kernels::running_value));
+  command_queue(engine).memset(so_far.get(), 0, sizeof(kernels::running_value));
   engine.kernels().prepare(launch::guard_value);
   engine.wait();
   impl_ = make_state<impl>(std::move(engine), options, std::move(so_far));

@@ -269,9 +269,10 @@ std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_
     return saved.content.notes;
   } catch (const std::exception& problem) {
     if (!has_begun && dynamic_cast<const invalid_argument*>(&problem) == nullptr) throw;
-    if (!has_begun) throw error(fmt::format("cannot load {}: {}", file.string(), problem.what()));
-    throw error(fmt::format("cannot load {}: {}; a part of it has been loaded: load another checkpoint, or start anew",
-                            file.string(), problem.what()));
+    if (!has_begun) throw file_error(fmt::format("cannot load {}: {}", file.string(), problem.what()));
+    throw file_error(
+        fmt::format("cannot load {}: {}; a part of it has been loaded: load another checkpoint, or start anew",
+                    file.string(), problem.what()));
   }
 }
 

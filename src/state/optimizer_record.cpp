@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/command_queue.hpp"
 #include "optimizer/optimizer_parts.hpp"
 #include "scaler/snapshot_check.hpp"
 #include "state/codec/state_codec.hpp"
@@ -56,8 +57,8 @@ optimizer_record record_of(const optimizer_parts& parts) {
   record.has_copies = record.is_stochastic && std::any_of(parts.slots.begin(), parts.slots.end(), has_copy);
   std::vector<kernels::parameter_group> groups(parts.host_groups.size());
   kernels::optimizer_memory memory{};
-  parts.engine.queue().memcpy(groups.data(), parts.groups, groups.size() * sizeof groups[0]);
-  parts.engine.queue().memcpy(&memory, parts.memory, sizeof memory);
+  command_queue(parts.engine).memcpy(groups.data(), parts.groups, groups.size() * sizeof groups[0]);
+  command_queue(parts.engine).memcpy(&memory, parts.memory, sizeof memory);
   parts.engine.wait();
   record.seed = memory.seed;
   for (const kernels::parameter_group& group : groups) {

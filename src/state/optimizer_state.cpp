@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/command_queue.hpp"
 #include "engine/device_memory.hpp"
 #include "optimizer/optimizer_parts.hpp"
 
@@ -120,18 +121,18 @@ class transfer {
   }
 
  private:
-  void fetch(void* to, const void* from, std::uint64_t bytes) const { on_.queue().memcpy(to, from, bytes); }
+  void fetch(void* to, const void* from, std::uint64_t bytes) const { command_queue(on_).memcpy(to, from, bytes); }
 
   const optimizer_parts& of_;
   const engine& on_;
-  device_array<std::uint32_t> words_;
-  device_array<std::uint16_t> upper_, lower_;
-  device_array<float> on_device_;
+  usm_array<std::uint32_t> words_;
+  usm_array<std::uint16_t> upper_, lower_;
+  usm_array<float> on_device_;
 };
 
 std::vector<kernels::tensor_norms> norms_of(const optimizer_parts& parts) {
   std::vector<kernels::tensor_norms> all(parts.parameters.size());
-  if (!all.empty()) parts.engine.queue().memcpy(all.data(), parts.of_tensors, all.size() * sizeof all[0]);
+  if (!all.empty()) command_queue(parts.engine).memcpy(all.data(), parts.of_tensors, all.size() * sizeof all[0]);
   parts.engine.wait();
   return all;
 }
@@ -159,9 +160,9 @@ void set_groups(const optimizer_parts& parts, const optimizer_record& record) {
     groups.push_back(here);
     groups.back().applied = saved.applied;
   }
-  parts.engine.queue().memcpy(parts.groups, groups.data(), groups.size() * sizeof groups[0]);
-  if (record.is_stochastic) parts.engine.queue().memcpy(&parts.memory->seed, &record.seed, sizeof record.seed);
-  parts.engine.queue().memset(&parts.memory->finished, 0, sizeof parts.memory->finished);
+  command_queue(parts.engine).memcpy(parts.groups, groups.data(), groups.size() * sizeof groups[0]);
+  if (record.is_stochastic) command_queue(parts.engine).memcpy(&parts.memory->seed, &record.seed, sizeof record.seed);
+  command_queue(parts.engine).memset(&parts.memory->finished, 0, sizeof parts.memory->finished);
   parts.progress.restore(parts.engine, groups);
 }
 
@@ -191,7 +192,8 @@ void read_state(const optimizer_parts& parts, const optimizer_record& record, co
     for (std::size_t i = 0; i < norms.size(); ++i)
       if (parts.parameters[i].group == group) from(&norms[i].second, sizeof norms[i].second);
   }
-  if (!norms.empty()) parts.engine.queue().memcpy(parts.of_tensors, norms.data(), norms.size() * sizeof norms[0]);
+  if (!norms.empty())
+    command_queue(parts.engine).memcpy(parts.of_tensors, norms.data(), norms.size() * sizeof norms[0]);
   if (!record.has_copies) renew_copies(parts);
   set_groups(parts, record);
 }

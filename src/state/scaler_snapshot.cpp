@@ -56,7 +56,7 @@ scaler_snapshot load_snapshot(const std::filesystem::path& file) {
     // Versions 1 and 2 could save a snapshot in binary, too.
     return is_binary_snapshot(bytes) ? snapshot_from_binary(bytes) : snapshot_from_json(bytes);
   } catch (const invalid_argument& problem) {
-    throw error(fmt::format("cannot load {}: {}", file.string(), problem.what()));
+    throw file_error(fmt::format("cannot load {}: {}", file.string(), problem.what()));
   }
 }
 

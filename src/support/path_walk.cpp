@@ -94,7 +94,7 @@ class path_walk {
     folder_ = open_at(AT_FDCWD, path.is_absolute() ? "/" : ".", O_PATH | O_DIRECTORY);
     struct stat status{};
     if (!folder_.is_open() || ::fstat(folder_.number(), &status) != 0)
-      throw error(fmt::format("cannot open {}: {}", path.string(), std::generic_category().message(errno)));
+      throw file_error(fmt::format("cannot open {}: {}", path.string(), std::generic_category().message(errno)));
     check(status);
   }
 
@@ -104,8 +104,8 @@ class path_walk {
       return false;
     }
     if (!is_ours(status) && !(may_be_hidden_root(status) && is_folder_closed()))
-      throw error(fmt::format("{} is a link of user {}; name what it leads to instead", (place_ / next()).string(),
-                              status.st_uid));
+      throw file_error(fmt::format("{} is a link of user {}; name what it leads to instead", (place_ / next()).string(),
+                                   status.st_uid));
     std::array<char, PATH_MAX> target;
     const auto length = ::readlinkat(link.number(), "", target.data(), target.size());
     if (length < 0) return false;
@@ -123,9 +123,11 @@ class path_walk {
   void check(const struct stat& status) const {
     if (trust_ != path_trust::folders) return;
     if (!is_ours(status) && !may_be_hidden_root(status))
-      throw error(fmt::format("{} belongs to user {}, neither to you nor to root", place_.string(), status.st_uid));
+      throw file_error(
+          fmt::format("{} belongs to user {}, neither to you nor to root", place_.string(), status.st_uid));
     if (others_may_write(status) && (is_done() || (status.st_mode & S_ISVTX) == 0))
-      throw error(fmt::format("others may write to {}, whose mode is {:o}", place_.string(), status.st_mode & 07777));
+      throw file_error(
+          fmt::format("others may write to {}, whose mode is {:o}", place_.string(), status.st_mode & 07777));
   }
 
   path_trust trust_;
@@ -179,7 +181,7 @@ path_end find_end(const fs::path& file) {
   } catch (const error& refused) {
     problem = refused.what();
   }
-  throw error(fmt::format("cannot write {}: {}", file.string(), problem));
+  throw file_error(fmt::format("cannot write {}: {}", file.string(), problem));
 }
 
 }  // namespace SYCLAMP_NAMESPACE

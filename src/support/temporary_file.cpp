@@ -39,7 +39,7 @@ bool is_name_of(int folder, const std::string& name, const struct stat& file) {
 }  // namespace
 
 void fail(const char* verb, const std::filesystem::path& file, std::string_view reason) {
-  throw error(fmt::format("cannot {} {}: {}", verb, file.string(), reason));
+  throw file_error(fmt::format("cannot {} {}: {}", verb, file.string(), reason));
 }
 
 void fail(const char* verb, const std::filesystem::path& file) {

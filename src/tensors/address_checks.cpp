@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/device_fault.hpp"
 #include "syclamp/error.hpp"
 #include "tensors/list_checks.hpp"
 
@@ -28,13 +29,15 @@ bool has_other_roots(const sycl::context& context, const sycl::device& root) {
 }  // namespace
 
 address_checks::address_checks(const sycl::queue& queue, std::size_t tensors)
-    : address_checks(queue, tensors, queue.get_device().has(sycl::aspect::usm_system_allocations)) {}
+    : address_checks(queue, tensors, translated("tensor_list", [&] {
+                       return queue.get_device().has(sycl::aspect::usm_system_allocations);
+                     })) {}
 
 address_checks::address_checks(const sycl::queue& queue, std::size_t tensors, bool reads_system_memory)
     : context_(queue.get_context()),
-      root_(root_of(queue.get_device())),
+      root_(translated("tensor_list", [&] { return root_of(queue.get_device()); })),
       asks_kind_(!reads_system_memory),
-      asks_device_(has_other_roots(context_, root_)),
+      asks_device_(translated("tensor_list", [&] { return has_other_roots(context_, root_); })),
       asks_(asks_kind_ || asks_device_) {
   if (!asks_) return;
   // Frameworks go back and forth between a few addresses per tensor.
@@ -49,7 +52,7 @@ void address_checks::ask(std::size_t index, const std::string& name, std::uint64
 
 void address_checks::ask(const std::string& operand, std::uint64_t address) {
   const void* pointer = std::bit_cast<const void*>(address);
-  const auto kind = sycl::get_pointer_type(pointer, context_);
+  const auto kind = translated("address", [&] { return sycl::get_pointer_type(pointer, context_); });
   // Memory from the system's allocator cannot be told from memory of another context.
   if (kind == sycl::usm::alloc::unknown && asks_kind_)
     throw invalid_argument(fmt::format(
@@ -58,10 +61,13 @@ void address_checks::ask(const std::string& operand, std::uint64_t address) {
         operand, pointer));
   // In a context of several parts of a device, the runtime names the wrong part. The whole is right.
   if (kind == sycl::usm::alloc::device && asks_device_)
-    if (const sycl::device device = sycl::get_pointer_device(pointer, context_); root_of(device) != root_)
-      throw invalid_argument(fmt::format(
-          "{}: its address {} is memory of another device ({}) than the engine's; allocate it with the engine's queue",
-          operand, pointer, device.get_info<sycl::info::device::name>()));
+    translated("address", [&] {
+      if (const sycl::device device = sycl::get_pointer_device(pointer, context_); root_of(device) != root_)
+        throw invalid_argument(fmt::format(
+            "{}: its address {} is memory of another device ({}) than the engine's; allocate it with the engine's "
+            "queue",
+            operand, pointer, device.get_info<sycl::info::device::name>()));
+    });
   if (!known_.empty()) known_[place_of(address)] = address;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/command_queue.hpp"
 #include "syclamp/error.hpp"
 #include "tensors/convert.hpp"
 #include "tensors/list_checks.hpp"
@@ -29,7 +30,7 @@ sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_optio
   const auto kind = options.scales == nullptr ? factor_kind::one
                     : options.divide          ? factor_kind::divide
                                               : factor_kind::multiply;
-  sycl::queue& queue = in.get_engine().queue();
+  const command_queue queue(in.get_engine());
   sycl::event cleared;
   if (options.saturated != nullptr) cleared = queue.memset(options.saturated, 0, sizeof *options.saturated);
   if (options.rounding_mode == rounding::to_nearest && !options.saturate && options.saturated == nullptr)

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/command_queue.hpp"
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
 #include "tensors/tensor_table.hpp"
@@ -24,11 +25,11 @@ inspection_workspace::details::details(const tensor_list& tensors, inspection_le
             [&](auto a, auto b) { return std::pair(tensors.group(a), a) < std::pair(tensors.group(b), b); });
   for (const auto tensor : order) ++starts[tensors.group(tensor) + std::size_t{1}];
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
-  sycl::queue& queue = tensors.get_engine().queue();
+  const command_queue queue(tensors.get_engine());
   if (!order.empty()) queue.memcpy(members.get(), order.data(), order.size() * sizeof order[0]);
   queue.memcpy(group_starts.get(), starts.data(), starts.size() * sizeof starts[0]);
   if (level == inspection_level::histogram) histogram = allocate_on_device<exponent_histogram>(queue, 1);
-  queue.wait();
+  tensors.get_engine().wait();
 }
 
 inspection_workspace::inspection_workspace(tensor_list tensors, inspection_level level, std::uint32_t min_groups)
@@ -96,7 +97,7 @@ sycl::event inspection_workspace::inspect_details(const kernels::scalar_argument
 void inspection_workspace::count_exponents() const {
   const auto& table = tensors_.prepared();
   launch::kernel_library& library = tensors_.get_engine().kernels();
-  sycl::queue& queue = tensors_.get_engine().queue();
+  const command_queue queue(tensors_.get_engine());
   queue.memset(details_->histogram.get(), 0, sizeof(exponent_histogram));
   if (const auto groups = library.groups_for(launch::count_exponents, table.chunks); groups != 0)
     library.submit(queue, launch::count_exponents, groups, table.addresses, table.starts, table.kinds, table.tensors,

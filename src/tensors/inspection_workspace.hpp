@@ -51,9 +51,9 @@ class inspection_workspace {
     details(const tensor_list& tensors, inspection_level level, std::uint32_t min_groups);
 
     std::uint32_t groups;
-    device_array<inspection> tensor_results, group_results;
-    device_array<std::uint32_t> members, group_starts;  ///< tensors sorted by group, and where each group begins
-    device_array<exponent_histogram> histogram;
+    usm_array<inspection> tensor_results, group_results;
+    usm_array<std::uint32_t> members, group_starts;  ///< tensors sorted by group, and where each group begins
+    usm_array<exponent_histogram> histogram;
   };
 
   void inspect_chunks() const;
@@ -61,8 +61,8 @@ class inspection_workspace {
   void count_exponents() const;
 
   tensor_list tensors_;
-  device_array<kernels::chunk_statistics> statistics_;
-  device_array<inspection> result_;
+  usm_array<kernels::chunk_statistics> statistics_;
+  usm_array<inspection> result_;
   std::optional<details> details_;
 };
 

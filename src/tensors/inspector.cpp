@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/command_queue.hpp"
 #include "syclamp/error.hpp"
 #include "syclamp/gradients.hpp"
 #include "tensors/inspection_workspace.hpp"
@@ -17,7 +18,7 @@ struct SYCLAMP_HIDDEN inspector::impl {
   std::vector<T> read(const T* results, std::size_t count) const {
     const engine& engine = workspace.tensors().get_engine();
     std::vector<T> values(count);
-    if (count != 0) engine.queue().memcpy(values.data(), results, count * sizeof(T));
+    if (count != 0) command_queue(engine).memcpy(values.data(), results, count * sizeof(T));
     engine.wait();
     return values;
   }

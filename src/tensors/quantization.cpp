@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/command_queue.hpp"
 #include "engine/device_memory.hpp"
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
@@ -59,12 +60,12 @@ struct SYCLAMP_HIDDEN delayed_scaling::impl {
       const std::vector<float> ones(tensors, 1.0f);
       std::vector<float> bounds;
       for (const float limit : limits) bounds.push_back(std::ldexp(limit, -options.margin));
-      sycl::queue& queue = engine.queue();
+      const command_queue queue(engine);
       queue.memcpy(device_limits.get(), bounds.data(), tensors * sizeof(float));
       queue.memset(history.get(), 0, tensors * options.history * sizeof(float));
       queue.memcpy(scales.get(), ones.data(), tensors * sizeof(float));
       queue.memset(rows.get(), 0, tensors * sizeof(std::uint32_t));
-      queue.wait();
+      engine.wait();
     }
     engine.kernels().prepare(launch::update_scales);
   }
@@ -72,8 +73,8 @@ struct SYCLAMP_HIDDEN delayed_scaling::impl {
   syclamp::engine engine;
   settings options;
   std::vector<float> limits;
-  device_array<float> device_limits, history, scales;
-  device_array<std::uint32_t> rows;
+  usm_array<float> device_limits, history, scales;
+  usm_array<std::uint32_t> rows;
 };
 
 delayed_scaling::delayed_scaling(const tensor_list& quantized, const settings& options) {
@@ -112,7 +113,8 @@ const float* delayed_scaling::device_scales() const { return impl_->scales.get()
 
 std::vector<float> delayed_scaling::scales() const {
   std::vector<float> values(impl_->limits.size());
-  if (!values.empty()) impl_->engine.queue().memcpy(values.data(), device_scales(), values.size() * sizeof(float));
+  if (!values.empty())
+    command_queue(impl_->engine).memcpy(values.data(), device_scales(), values.size() * sizeof(float));
   impl_->engine.wait();
   return values;
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/command_queue.hpp"
 #include "engine/device_memory.hpp"
 #include "engine/staged_upload.hpp"
 #include "sycl_kernels/shared/layout.hpp"
@@ -62,7 +63,7 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
     }
     starts.push_back(place);
 
-    sycl::queue& queue = engine.queue();
+    const command_queue queue(engine);
     device_addresses = allocate_on_device<std::uint64_t>(queue, count);
     device_starts = allocate_on_device<std::uint64_t>(queue, count + 1);
     device_kinds = allocate_on_device<std::uint32_t>(queue, count);
@@ -111,8 +112,8 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
   std::uint64_t elements = 0;
   std::uint32_t groups = 0;
   std::uint32_t types = 0;  ///< one `type_bit` for each type that there is
-  device_array<std::uint64_t> device_addresses, device_starts;
-  device_array<std::uint32_t> device_kinds;
+  usm_array<std::uint64_t> device_addresses, device_starts;
+  usm_array<std::uint32_t> device_kinds;
   staged_upload<std::uint64_t> upload;
   bool changed = false;
   table view{};

@@ -11,8 +11,8 @@
 
 using namespace syclamp;
 using reference::matrix;
-using training::device_array;
 using training::model;
+using training::typed_array;
 
 namespace {
 
@@ -25,11 +25,11 @@ std::vector<double> read(const engine& engine, const void* data, std::uint64_t c
 }
 
 /// A device array of numbers that follow no pattern.
-device_array numbers(const engine& engine, std::uint64_t count, std::uint64_t seed) {
+typed_array numbers(const engine& engine, std::uint64_t count, std::uint64_t seed) {
   training::random_numbers random(seed, 99);
   std::vector<float> values(count);
   for (float& value : values) value = static_cast<float>(2 * random.uniform() - 1);
-  device_array made(engine, count, element_type::float32);
+  typed_array made(engine, count, element_type::float32);
   engine.queue().memcpy(made.data(), values.data(), count * sizeof(float)).wait();
   return made;
 }
@@ -74,8 +74,8 @@ TEST_CASE("the gradients of the model are those of finite differences") {
               .memcpy(const_cast<void*>(each.model.data()), numbers(engine, each.model.count(), 5).data(),
                       each.model.count() * sizeof(float))
               .wait();
-      const device_array x = numbers(engine, rows * 3, 2), target = numbers(engine, rows * 7, 3);
-      const device_array row_losses(engine, rows, element_type::float32), loss(engine, 1, element_type::float32);
+      const typed_array x = numbers(engine, rows * 3, 2), target = numbers(engine, rows * 7, 3);
+      const typed_array row_losses(engine, rows, element_type::float32), loss(engine, 1, element_type::float32);
 
       const matrix_view input = x.matrix(rows, 3);
       const matrix_view y = model.forward(input);

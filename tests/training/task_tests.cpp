@@ -64,7 +64,7 @@ TEST_CASE("files of digits that are not whole are refused, with the line and the
     std::ofstream(file, std::ios::binary) << text;
     CAPTURE(why);
     CHECK_THROWS_MATCHES(
-        digits_task(file), error,
+        digits_task(file), file_error,
         MessageMatches(ContainsSubstring(why) && ContainsSubstring(file.string()) && ContainsSubstring("./run setup")));
   };
   const std::string whole = whole_file(), first = line_of(0);
@@ -80,10 +80,11 @@ TEST_CASE("files of digits that are not whole are refused, with the line and the
   refuses(first.substr(0, first.size() - 2) + "10\n" + whole.substr(first.size()), "column 65 of line 1 ");
   refuses(first.substr(0, first.size() - 1) + ",1\n" + whole.substr(first.size()), "column 65 of line 1 ");
   refuses(std::string(1, '\0') + whole, "column 1 of line 1 ");
-  CHECK_THROWS_MATCHES(digits_task(folder.path() / "none"), error,
+  CHECK_THROWS_MATCHES(digits_task(folder.path() / "none"), file_error,
                        MessageMatches(ContainsSubstring("No such file") && ContainsSubstring("./run setup")));
   CHECK_THROWS_AS(digits_task(folder.path()), error);
-  CHECK_THROWS_MATCHES(digits_task("/dev/zero"), error, MessageMatches(ContainsSubstring("more than 1048576 bytes")));
+  CHECK_THROWS_MATCHES(digits_task("/dev/zero"), file_error,
+                       MessageMatches(ContainsSubstring("more than 1048576 bytes")));
 }
 
 TEST_CASE("the waves of field are what their parameters say") {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses the library while the process ends, in the way that its argument names, and prints what came of it.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -15,10 +18,9 @@ namespace {
 /// Everything that a training code holds.
 struct training {
   training()
-      : memory(sycl::malloc_device<float>(2, engine.queue())),
-        optimizer(engine, {{.gradient = {memory, 1}, .model = {memory + 1, 1}}}, sgd{.lr = 1}),
+      : memory(engine, 2, 4.0f),
+        optimizer(engine, {{.gradient = {memory.data(), 1}, .model = {memory.data() + 1, 1}}}, sgd{.lr = 1}),
         scaler(engine, {.init_scale = 4}) {
-    engine.queue().fill(memory, 4.0f, 2).wait();
     scaler.prepare(optimizer.gradients());
   }
 
@@ -30,13 +32,14 @@ struct training {
   }
 
   syclamp::engine engine;
-  float* memory;
+  device_array<float> memory;
   fused_optimizer optimizer;
   loss_scaler scaler;
   std::optional<recorded_step> recorded;
 };
 
 std::optional<training> code;
+std::optional<engine> survivor;  ///< outlives `code`
 
 template <typename Function>
 void attempt(const char* subject, const Function& function) {
@@ -55,12 +58,28 @@ void use_everything() {
   attempt("step", [] { code->step(); });
   attempt("engine", [] { const syclamp::engine another; });
   attempt("queue", [] { const syclamp::engine another(sycl::queue(code->engine.queue())); });
-  attempt("list", [] { const tensor_list list(code->engine, array_view(code->memory, 1)); });
-  attempt("inspect", [] { inspect(code->engine, array_view(code->memory, 1)); });
+  attempt("list", [] { const tensor_list list(code->engine, array_view(code->memory.data(), 1)); });
+  attempt("inspect", [] { inspect(code->engine, array_view(code->memory.data(), 1)); });
   attempt("scale", [] { static_cast<void>(code->scaler.get_scale()); });
   attempt("wait", [] { code->engine.wait(); });
   attempt("preset", [] { static_cast<void>(scaling_preset("pytorch")); });
   attempt("end", [] { code.reset(); });
+}
+
+/// Forks. The child uses everything, destroys it, and ends as any process does.
+void fork_child() {
+  survivor.emplace(code->engine);
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    use_everything();
+    attempt("array", [] { const device_array<float> array(*survivor, 1); });
+    std::exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  std::printf("child: %d\n", status);
+  attempt("parent", [] { code->step(); });
 }
 
 /// An object of the program that lives until its end.
@@ -85,9 +104,21 @@ int main(int, char** arguments) {
     });
     return 0;
   }
+  if (ending == "early-fork") {
+    const pid_t child = fork();
+    int status = -1;
+    if (child != 0) {
+      waitpid(child, &status, 0);
+      std::printf("child: %d\n", status);
+    }
+  }
   code.emplace();
   code->step();
   code->recorded.emplace(code->engine, [] { code->step(); }, recording::never);
+  if (ending == "fork") {
+    fork_child();
+    return 0;
+  }
   if (ending == "after") std::atexit(use_everything);
   if (ending == "thread") std::atexit([] { std::thread(use_everything).join(); });
   return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library in exit handlers and in destructors of static objects: it works, or it says why it cannot.
+// The library in exit handlers, in destructors of static objects and in forked children: it works, or it says why it
+// cannot.
 #include <cstdio>
 #include <string>
 
@@ -60,4 +61,22 @@ TEST_CASE("an exit handler or a static object that is older than the first engin
   for (const char* subject : {"step", "engine", "queue", "list", "inspect", "scale", "wait"})
     CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": refused, the process is ending"));
   for (const char* subject : {"preset", "end"}) CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
+}
+
+TEST_CASE("a forked child is told that SYCL is lost, ends as any process does, and leaves its parent alone") {
+  const auto [text, status] = run("fork");
+  CAPTURE(text);
+  CHECK(status == 0);
+  for (const char* subject : {"step", "engine", "queue", "list", "inspect", "scale", "wait", "array"})
+    CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": refused, this process was forked after"));
+  for (const char* subject : {"preset", "end"}) CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
+  CHECK_THAT(text, ContainsSubstring("child: 0\n"));
+  CHECK_THAT(text, ContainsSubstring("applied 2\nparent: done"));
+}
+
+TEST_CASE("a child that was forked before the first engine can use the library") {
+  const auto [text, status] = run("early-fork");
+  CAPTURE(text);
+  CHECK(status == 0);
+  CHECK_THAT(text, ContainsSubstring("applied 1\nchild: 0\napplied 1\n"));
 }

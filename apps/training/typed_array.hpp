@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory of the training program.
+// Device memory of the training program, whose type is known at run time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "syclamp/matrix/matrix.hpp"
 #include "syclamp/syclamp.hpp"
@@ -14,21 +12,17 @@
 namespace syclamp::training {
 
 /// Elements of a type that is known at run time, in device memory. Copies share it.
-class device_array {
+class typed_array {
  public:
-  device_array() = default;
+  typed_array() = default;
 
   /// \throws out_of_memory_error
-  device_array(const engine& engine, std::uint64_t count, element_type type) : count_(count), type_(type) {
-    const std::uint64_t bytes = count * bytes_per_element(type);
-    memory_ = {sycl::malloc_device(bytes, engine.queue()),
-               [engine](void* memory) { sycl::free(memory, engine.queue()); }};
-    if (!memory_ && bytes != 0)
-      throw out_of_memory_error(
-          fmt::format("train: the device has no {} bytes of memory left; use another device, or fewer samples", bytes));
-  }
+  typed_array(const engine& engine, std::uint64_t count, element_type type)
+      : memory_(std::make_shared<const device_array<std::byte>>(engine, count * bytes_per_element(type))),
+        count_(count),
+        type_(type) {}
 
-  void* data() const { return memory_.get(); }
+  void* data() const { return memory_ ? memory_->data() : nullptr; }
   float* floats() const { return static_cast<float*>(data()); }
   std::uint64_t count() const { return count_; }
   element_type type() const { return type_; }
@@ -39,7 +33,7 @@ class device_array {
   matrix_view matrix(std::uint64_t rows, std::uint64_t columns) const { return {data(), rows, columns, type_}; }
 
  private:
-  std::shared_ptr<void> memory_;
+  std::shared_ptr<const device_array<std::byte>> memory_;
   std::uint64_t count_ = 0;
   element_type type_ = element_type::float32;
 };
