@@ -11,11 +11,14 @@
 
 #include <sycl/sycl.hpp>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
 
+namespace SYCLAMP_NAMESPACE {
+
+/// Exported for the modules.
 /// \throws out_of_memory_error if the fault says so, else device_error; its message has the operation, the device's
 ///         words and a remedy
-[[noreturn]] void throw_device_error(std::string_view operation, const sycl::exception& fault);
+[[noreturn]] SYCLAMP_API void throw_device_error(std::string_view operation, const sycl::exception& fault);
 
 /// Calls `function`. A `sycl::exception` of it becomes an error of this library. Costs nothing if there is none.
 template <typename Function>
@@ -52,4 +55,4 @@ inline sycl::async_handler fault_handler(std::shared_ptr<fault_record> record) {
   return [record = std::move(record)](const sycl::exception_list& faults) { record->add(faults); };
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <vector>
 
+#include "engine/command_queue.hpp"
+
 namespace SYCLAMP_NAMESPACE {
 
 using kernels::progress_slot;
