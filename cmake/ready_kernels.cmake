@@ -4,8 +4,10 @@
 #   syclamp_all_kernels    every profile; for tests and packages
 function(syclamp_add_ready_kernels_tool)
   add_executable(syclamp_ready_kernels "${PROJECT_SOURCE_DIR}/tools/ready_kernels.cpp")
-  target_link_libraries(syclamp_ready_kernels PRIVATE syclamp::syclamp ${SYCLAMP_FMT})
-  target_include_directories(syclamp_ready_kernels PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  # The library's objects, because the library itself shows its public interface only.
+  target_sources(syclamp_ready_kernels PRIVATE $<TARGET_OBJECTS:syclamp> $<TARGET_OBJECTS:syclamp_support>)
+  target_link_libraries(syclamp_ready_kernels PRIVATE ${SYCLAMP_FMT} ${CMAKE_DL_LIBS})
+  target_include_directories(syclamp_ready_kernels PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
   set_target_properties(syclamp_ready_kernels PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
   set(SYCLAMP_PRECOMPILED "") # the headers of this folder are precompiled for libraries
   syclamp_target(syclamp_ready_kernels)
