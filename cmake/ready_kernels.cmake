@@ -41,5 +41,6 @@ endforeach()
 add_custom_target(syclamp_all_kernels DEPENDS ${other_stamps})
 add_dependencies(syclamp_all_kernels syclamp_kernels)
 
-# A package that was built with syclamp_all_kernels has every profile.
-install(DIRECTORY "${ready_folder}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/syclamp" OPTIONAL FILES_MATCHING PATTERN "*.spirv")
+if(SYCLAMP_INSTALL) # a package that was built with syclamp_all_kernels has every profile
+  install(DIRECTORY "${ready_folder}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/syclamp" OPTIONAL FILES_MATCHING PATTERN "*.spirv")
+endif()

@@ -61,28 +61,34 @@ fs::path ready_kernels_name(std::string_view profile, std::string_view family) {
 }
 
 fs::path ready_kernels_file(std::string_view profile, std::string_view family) {
-  return own_folder() / "syclamp" / "kernels" / ready_kernels_name(profile, family);
+  const fs::path folder = own_folder(), below = fs::path("syclamp") / "kernels" / ready_kernels_name(profile, family);
+  std::error_code failed;
+  if (fs::exists(folder / below, failed)) return folder / below;
+  return folder.parent_path() / "lib" / below;  // a program that the library is linked into lies in bin/
 }
 
 std::optional<std::vector<char>> load_ready_kernels(const fs::path& file, std::string_view key) {
   std::error_code failed;
   const auto size = fs::file_size(file, failed);
   if (failed || size == 0) return {};  // an empty file: there was no device to compile for when the library was built
+  const auto refuse = [&](std::string_view reason) {
+    warn("ignored {}, a file of syclamp's installation: {}; install syclamp again. The kernels are compiled instead",
+         file.string(), reason);
+    return std::optional<std::vector<char>>{};
+  };
   try {
     const std::string text = read_whole_file(file, largest_file);
     header head{};
-    const bool is_ours = text.size() >= sizeof head;
-    if (is_ours) std::memcpy(&head, text.data(), sizeof head);
-    if (!is_ours || head.magic != magic || head.content_size != text.size() - sizeof head)
-      throw file_error("it is truncated or damaged");
+    const bool is_whole = text.size() >= sizeof head;
+    if (is_whole) std::memcpy(&head, text.data(), sizeof head);
+    if (!is_whole || head.magic != magic || head.content_size != text.size() - sizeof head)
+      return refuse("it is truncated or damaged");
     if (head.key != sums_of(key)) return {};
     const std::string_view content = std::string_view(text).substr(sizeof head);
-    if (head.content_sum != sum_of(content)) throw file_error("its checksum is wrong");
+    if (head.content_sum != sum_of(content)) return refuse("its checksum is wrong");
     return std::vector<char>(content.begin(), content.end());
-  } catch (const error& refused) {
-    warn("ignored {}, a file of syclamp's installation: {}; install syclamp again. The kernels are compiled instead",
-         file.string(), refused.what());
-    return {};
+  } catch (const error& unreadable) {
+    return refuse(unreadable.what());
   }
 }
 

@@ -16,7 +16,8 @@ namespace syclamp::launch::jit {
 /// The file of a family below a folder of ready kernels.
 std::filesystem::path ready_kernels_name(std::string_view profile, std::string_view family);
 
-/// The file of a family beside this library.
+/// The file of a family beside this library; for a program that the library is linked into, in the `lib` beside its
+/// folder.
 std::filesystem::path ready_kernels_file(std::string_view profile, std::string_view family);
 
 /// Nothing if there is no such file, or if it has another key. A damaged file costs a warning.
