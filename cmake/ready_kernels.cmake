@@ -3,8 +3,10 @@
 #   syclamp_kernels        the profile cpu; part of the default build
 #   syclamp_all_kernels    every profile; for tests and packages
 function(syclamp_add_ready_kernels_tool)
-  add_executable(syclamp_ready_kernels "${PROJECT_SOURCE_DIR}/tools/ready_kernels.cpp")
-  target_link_libraries(syclamp_ready_kernels PRIVATE syclamp::syclamp ${SYCLAMP_FMT})
+  # The library's objects, because the shared library hides what the tool calls.
+  add_executable(syclamp_ready_kernels "${PROJECT_SOURCE_DIR}/tools/ready_kernels.cpp" $<TARGET_OBJECTS:syclamp>
+    $<TARGET_OBJECTS:syclamp_support>)
+  target_link_libraries(syclamp_ready_kernels PRIVATE syclamp_headers ${SYCLAMP_FMT} ${CMAKE_DL_LIBS})
   target_include_directories(syclamp_ready_kernels PRIVATE "${PROJECT_SOURCE_DIR}/src")
   set_target_properties(syclamp_ready_kernels PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
   set(SYCLAMP_PRECOMPILED "") # the headers of this folder are precompiled for libraries
@@ -40,4 +42,6 @@ add_custom_target(syclamp_all_kernels DEPENDS ${other_stamps})
 add_dependencies(syclamp_all_kernels syclamp_kernels)
 
 # A package that was built with syclamp_all_kernels has every profile.
-install(DIRECTORY "${ready_folder}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/syclamp" OPTIONAL FILES_MATCHING PATTERN "*.spirv")
+if(SYCLAMP_INSTALL)
+  install(DIRECTORY "${ready_folder}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/syclamp" OPTIONAL FILES_MATCHING PATTERN "*.spirv")
+endif()

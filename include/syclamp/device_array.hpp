@@ -20,11 +20,12 @@
 
 #include <syclamp/array_view.hpp>
 #include <syclamp/engine.hpp>
+#include <syclamp/export.hpp>
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// Bytes that an engine's device can use, aligned to 64. `device_array` is what programs use.
-class device_memory {
+class SYCLAMP_API device_memory {
  public:
   device_memory() = default;
   device_memory(const engine& engine, std::uint64_t count, std::size_t bytes_each, sycl::usm::alloc kind);
@@ -114,4 +115,4 @@ device_array(const engine&, const std::vector<T>&) -> device_array<T>;
 template <typename T>
 device_array(const engine&, const std::vector<T>&, sycl::usm::alloc) -> device_array<T>;
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

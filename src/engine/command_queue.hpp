@@ -10,8 +10,9 @@
 
 #include "engine/device_fault.hpp"
 #include "syclamp/engine.hpp"
+#include "syclamp/export.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
 /// An engine's queue. Members have the names that they have in `sycl::queue`, and throw device_error.
 class command_queue {
@@ -39,4 +40,4 @@ class command_queue {
   sycl::queue& queue_;
 };
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -6,9 +6,9 @@
 #include "engine/command_queue.hpp"
 #include "engine/device_memory.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 
-struct device_memory::impl {
+struct SYCLAMP_HIDDEN device_memory::impl {
   syclamp::engine engine;
   std::size_t bytes;
   usm_array<std::byte> memory;
@@ -40,4 +40,4 @@ void device_memory::download(void* values, std::size_t bytes) const {
   impl_->engine.wait();
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -5,7 +5,7 @@
 
 #include "syclamp/error.hpp"
 
-namespace syclamp {
+namespace SYCLAMP_NAMESPACE {
 namespace {
 
 /// The words of a runtime, in one line.
@@ -65,4 +65,4 @@ void fault_record::raise_fault() {
                   first, others == 0 ? "" : fmt::format(" (and {} more)", others)));
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE

@@ -11,7 +11,9 @@
 
 #include <sycl/sycl.hpp>
 
-namespace syclamp {
+#include "syclamp/export.hpp"
+
+namespace SYCLAMP_NAMESPACE {
 
 /// \throws out_of_memory_error if the fault says so, else device_error; its message has the operation, the device's
 ///         words and a remedy
@@ -52,4 +54,4 @@ inline sycl::async_handler fault_handler(std::shared_ptr<fault_record> record) {
   return [record = std::move(record)](const sycl::exception_list& faults) { record->add(faults); };
 }
 
-}  // namespace syclamp
+}  // namespace SYCLAMP_NAMESPACE
