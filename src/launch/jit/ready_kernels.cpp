@@ -64,10 +64,10 @@ std::optional<std::vector<char>> load_ready_kernels(const fs::path& file, std::s
     const bool is_ours = text.size() >= sizeof head;
     if (is_ours) std::memcpy(&head, text.data(), sizeof head);
     if (!is_ours || head.magic != magic || head.content_size != text.size() - sizeof head)
-      throw error("it is truncated or damaged");
+      throw file_error("it is truncated or damaged");
     if (head.key != sums_of(key)) return {};
     const std::string_view content = std::string_view(text).substr(sizeof head);
-    if (head.content_sum != sum_of(content)) throw error("its checksum is wrong");
+    if (head.content_sum != sum_of(content)) throw file_error("its checksum is wrong");
     return std::vector<char>(content.begin(), content.end());
   } catch (const error& refused) {
     warn("ignored {}, a file of syclamp's installation: {}; install syclamp again. The kernels are compiled instead",
