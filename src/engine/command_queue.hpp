@@ -10,6 +10,7 @@
 
 #include "engine/device_fault.hpp"
 #include "syclamp/engine.hpp"
+#include "syclamp/export.hpp"
 
 namespace SYCLAMP_NAMESPACE {
 

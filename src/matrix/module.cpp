@@ -10,24 +10,10 @@
 #include "support/library_folders.hpp"
 
 namespace syclamp::matrix {
-namespace {
-
-namespace fs = std::filesystem;
-
-/// The file of a module; where it should be, if there is none.
-fs::path module_file(const char* name) {
-  const std::vector<fs::path> folders = library_folders();
-  std::error_code failed;
-  for (const fs::path& folder : folders)
-    if (fs::exists(folder / name, failed)) return folder / name;
-  return folders.empty() ? fs::path(name) : folders.front() / name;
-}
-
-}  // namespace
 
 const module_functions* module_path::load() const {
   std::call_once(once_, [this] {
-    const fs::path file = module_file(file_);
+    const std::filesystem::path file = library_file(file_);
     void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: the runtime keeps its kernels
     if (module == nullptr) {
       const char* why = dlerror();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the library's own files are: modules, for example.
+// Where the library's own files are: modules and kernels.
 #pragma once
 
 #include <dlfcn.h>
@@ -21,6 +21,15 @@ inline std::vector<std::filesystem::path> library_folders() {
   std::error_code failed;
   const std::filesystem::path folder = std::filesystem::weakly_canonical(found.dli_fname, failed).parent_path();
   return {folder, folder.parent_path() / "lib"};
+}
+
+/// A file of the library; where it should be, if there is none.
+inline std::filesystem::path library_file(const std::filesystem::path& name) {
+  const std::vector<std::filesystem::path> folders = library_folders();
+  std::error_code failed;
+  for (const std::filesystem::path& folder : folders)
+    if (std::filesystem::exists(folder / name, failed)) return folder / name;
+  return folders.empty() ? name : folders.front() / name;
 }
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/jit/ready_kernels.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,6 +9,7 @@
 
 #include "engine/warn.hpp"
 #include "support/checksum.hpp"
+#include "support/library_folders.hpp"
 #include "support/whole_file.hpp"
 #include "syclamp/error.hpp"
 
@@ -42,15 +41,6 @@ std::uint64_t sum_of(std::string_view text) {
 }
 
 key_sums sums_of(std::string_view key) { return {checksum(key), sum_of(key)}; }
-
-/// The folder of the file that this code was loaded from: the library, or a program that it is linked into.
-fs::path own_folder() {
-  Dl_info found{};
-  if (dladdr(reinterpret_cast<const void*>(&load_ready_kernels), &found) == 0 || found.dli_fname == nullptr) return {};
-  std::error_code failed;
-  const fs::path file = fs::canonical(found.dli_fname, failed);
-  return failed ? fs::path{} : file.parent_path();
-}
 
 }  // namespace
 
