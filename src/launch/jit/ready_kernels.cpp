@@ -51,10 +51,7 @@ fs::path ready_kernels_name(std::string_view profile, std::string_view family) {
 }
 
 fs::path ready_kernels_file(std::string_view profile, std::string_view family) {
-  const fs::path folder = own_folder(), below = fs::path("syclamp") / "kernels" / ready_kernels_name(profile, family);
-  std::error_code failed;
-  if (fs::exists(folder / below, failed)) return folder / below;
-  return folder.parent_path() / "lib" / below;  // a program that the library is linked into lies in bin/
+  return library_file(fs::path("syclamp") / "kernels" / ready_kernels_name(profile, family));
 }
 
 std::optional<std::vector<char>> load_ready_kernels(const fs::path& file, std::string_view key) {
