@@ -6,7 +6,7 @@
 ///     scaler.prepare(optimizer.gradients());
 ///     recorded_step step(engine, [&] {
 ///       scaler.begin_step();
-///       scaler.step(optimizer, max_norm);
+///       scaler.step(optimizer, {.max_norm = 1.0f});
 ///       scaler.update();
 ///     });
 ///     for (…) {

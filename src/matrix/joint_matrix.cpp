@@ -65,7 +65,7 @@ class joint_matrix final : public path {
   bool has_epilogue() const override { return true; }
   sycl::event submit(const engine& engine, const problem& product) const override {
     const bool is_half = product.a.type() == element_type::float16;
-    return submit_tiles(engine, is_half ? launch::gemm_joint_half : launch::gemm_joint_brain, product);
+    return submit_tiles(engine, is_half ? launch::gemm_joint_fp16 : launch::gemm_joint_bf16, product);
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm_blocks: the product with blocks, multiplied by plain arithmetic. Its only use is to test on any device
-// everything that gemm_joint_half does but the instruction itself.
+// everything that gemm_joint_fp16 does but the instruction itself.
 #pragma once
 
 #include "sycl_kernels/base/format.hpp"
@@ -39,12 +39,12 @@ class plain_blocks {
 };
 
 template <blocks_tuning Tuning>
-struct gemm_blocks_half
+struct gemm_blocks_fp16
     : tile_walk<block_multiplier<plain_blocks<format<element_type::float16>, Tuning.group_size>, Tuning>,
                 Tuning.max_lanes, Tuning.group_size> {};
 
 template <blocks_tuning Tuning>
-struct gemm_blocks_brain
+struct gemm_blocks_bf16
     : tile_walk<block_multiplier<plain_blocks<format<element_type::bfloat16>, Tuning.group_size>, Tuning>,
                 Tuning.max_lanes, Tuning.group_size> {};
 

@@ -17,7 +17,7 @@ FORBIDDEN = {
 
 # joint_matrix belongs to sub-groups and has number types of its own; these are compiled for devices that have it only.
 ALLOWED = {("joint_blocks.hpp", "not in the portable subset"),
-           ("gemm_joint_half.hpp", "slow or wrong on one of the compilers: use packs and builtins")}
+           ("gemm_joint_fp16.hpp", "slow or wrong on one of the compilers: use packs and builtins")}
 
 
 def code_of(text):

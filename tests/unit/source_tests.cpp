@@ -35,11 +35,13 @@ TEST_CASE("the embedded kernels are the files of this checkout") {
 TEST_CASE("parameter types are spelled so that a device compiler can read them") {
   const auto types = launch::inspect_total.parameter_types();
 
-  REQUIRE(types.size() == 5);
+  REQUIRE(types.size() == 6);
   CHECK(types[0] == "const syclamp::kernels::chunk_statistics*");
   CHECK(types[2] == "unsigned int");
   CHECK(types[3] == "const float*");
-  CHECK(types[4] == "syclamp::inspection*");
+  CHECK(types[4] == "float");
+  CHECK(types[5].starts_with("syclamp::"));  // with the namespace of the ABI
+  CHECK(types[5].ends_with("::inspection*"));
 }
 
 TEST_CASE("a family has an entry for each of its operations and no others") {
@@ -73,7 +75,7 @@ TEST_CASE("a kernel's source names the numbers it is tuned by, and each of them 
   each(launch::adam_step, &profile::apply);
   each(launch::sum_rows, &profile::rows);
   each(launch::gemm_tiles, &profile::matrix);
-  each(launch::gemm_blocks_half, &profile::blocks);
+  each(launch::gemm_blocks_fp16, &profile::blocks);
   each(launch::check_rates, &profile::scalar);
 }
 

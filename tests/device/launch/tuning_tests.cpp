@@ -81,5 +81,5 @@ TEST_CASE("each number of a profile changes code, or how much is launched: strea
 
 TEST_CASE("each number of a profile changes code, or how much is launched: matrix, blocks") {
   check_numbers(launch::gemm_tiles, "matrix", &profile::matrix);
-  check_numbers(launch::gemm_blocks_half, "blocks", &profile::blocks);
+  check_numbers(launch::gemm_blocks_fp16, "blocks", &profile::blocks);
 }

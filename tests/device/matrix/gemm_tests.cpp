@@ -200,7 +200,7 @@ TEST_CASE("gemm of a batch is as many products, and one matrix may serve for all
 
 TEMPLATE_TEST_CASE("the kernel for matrix units is right in everything but their instruction", "", float16, bfloat16) {
   const engine& engine = any_engine();
-  const auto& op = TestType::type == element_type::float16 ? launch::gemm_blocks_half : launch::gemm_blocks_brain;
+  const auto& op = TestType::type == element_type::float16 ? launch::gemm_blocks_fp16 : launch::gemm_blocks_bf16;
   for (const shape& size : shapes)
     for (const bool a_transposed : {false, true})
       for (const bool b_transposed : {false, true}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm_joint_brain: the product of BF16 matrices with matrix units.
+// gemm_joint_bf16: the product of BF16 matrices with matrix units.
 //
-//   gemm_joint_brain   a work-group a tile of C   A, B, C, bias → C
+//   gemm_joint_bf16   a work-group a tile of C   A, B, C, bias → C
 #pragma once
 
 #include "sycl_kernels/matrix/joint_blocks.hpp"
@@ -11,7 +11,7 @@
 namespace syclamp::kernels {
 
 template <blocks_tuning Tuning>
-struct gemm_joint_brain : tile_walk<block_multiplier<joint_blocks<sycl::ext::oneapi::bfloat16>, Tuning>,
+struct gemm_joint_bf16 : tile_walk<block_multiplier<joint_blocks<sycl::ext::oneapi::bfloat16>, Tuning>,
                                     Tuning.max_lanes, Tuning.group_size> {};
 
 }  // namespace syclamp::kernels
