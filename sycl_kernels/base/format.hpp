@@ -53,7 +53,7 @@ template <>
 struct format<element_type::bfloat16> {
   using bits = std::uint16_t;
   using word = std::uint16_t;
-  static constexpr fields shape = brain16;
+  static constexpr fields shape = bf16;
   static constexpr word magnitude = 0x7fff, infinity = 0x7f80, largest = 0x7f7f, smallest_normal = 0x0080;
   static constexpr word overflow = infinity, quiet_nan = 0x7fc0;
 

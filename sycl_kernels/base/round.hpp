@@ -15,7 +15,7 @@ struct fields {
   constexpr unsigned bias() const { return (1u << (exponent - 1)) - 1; }
 };
 
-inline constexpr fields binary64{11, 52}, binary32{8, 23}, binary16{5, 10}, brain16{8, 7}, e4m3{4, 3}, e5m2{5, 2};
+inline constexpr fields binary64{11, 52}, binary32{8, 23}, binary16{5, 10}, bf16{8, 7}, e4m3{4, 3}, e5m2{5, 2};
 
 /// To nearest, ties to even.
 struct to_nearest {

@@ -12,7 +12,7 @@ namespace syclamp::kernels {
 
 template <blocks_tuning Tuning>
 struct gemm_joint_bf16 : tile_walk<block_multiplier<joint_blocks<sycl::ext::oneapi::bfloat16>, Tuning>,
-                                    Tuning.max_lanes, Tuning.group_size> {};
+                                   Tuning.max_lanes, Tuning.group_size> {};
 
 }  // namespace syclamp::kernels
 

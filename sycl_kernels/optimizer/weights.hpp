@@ -11,7 +11,7 @@
 namespace syclamp::kernels {
 
 using half_format = format<element_type::float16>;
-using brain_format = format<element_type::bfloat16>;
+using bf16_format = format<element_type::bfloat16>;
 using single_format = format<element_type::float32>;
 
 /// The random bits of a pack, made when they are asked for: on a GPU they would take too many registers if they lay
@@ -193,7 +193,7 @@ struct any_states {
 #pragma unroll
     for (unsigned i = 0; i < Count; ++i) {
       if (slot.state_type == element_type::bfloat16) {
-        state[i] = typed_stream<brain_format>{slot.states[i]}.template load<Lanes>(place);
+        state[i] = typed_stream<bf16_format>{slot.states[i]}.template load<Lanes>(place);
       } else {
         state[i] = typed_stream<single_format>{slot.states[i]}.template load<Lanes>(place);
       }
@@ -205,8 +205,8 @@ struct any_states {
 #pragma unroll
     for (unsigned i = 0; i < Count; ++i) {
       if (slot.state_type == element_type::bfloat16) {
-        store_rounded<Lanes, brain_format>(place, slot.states[i], state[i], noise.is_wanted,
-                                           [&]() __attribute__((always_inline)) { return noise.of_state(i); });
+        store_rounded<Lanes, bf16_format>(place, slot.states[i], state[i], noise.is_wanted,
+                                          [&]() __attribute__((always_inline)) { return noise.of_state(i); });
       } else {
         typed_stream<single_format>{slot.states[i]}.template store<Lanes>(place, state[i]);
       }
@@ -246,11 +246,11 @@ template <unsigned States, typename Action>
   if (is(element_type::float16, weight_storage::master_and_fp16)) {
     typed(half_format{}, copied_weights<half_format>(slot));
   } else if (is(element_type::bfloat16, weight_storage::master_and_bf16)) {
-    typed(brain_format{}, copied_weights<brain_format>(slot));
+    typed(bf16_format{}, copied_weights<bf16_format>(slot));
   } else if (is(element_type::float32, weight_storage::master)) {
     typed(single_format{}, master_weights(slot));
   } else if (is(element_type::bfloat16, weight_storage::split) && slot.state_type == element_type::float32) {
-    typed(brain_format{}, split_weights(slot));
+    typed(bf16_format{}, split_weights(slot));
   } else {
     is_known = false;
   }

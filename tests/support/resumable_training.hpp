@@ -87,9 +87,9 @@ class resumable_training {
         now.weights[first + e] = std::bit_cast<std::uint32_t>(values[e]);
       for (std::uint32_t k = 0; k < optimizer.states(); ++k) {
         const auto moment = patterns(optimizer.state(i, k).data(), cuts_[i].count, storage_.options.moments);
-        const bool is_brain = storage_.options.moments == syclamp::element_type::bfloat16;
+        const bool is_bf16 = storage_.options.moments == syclamp::element_type::bfloat16;
         for (std::uint64_t e = 0; e < cuts_[i].count; ++e)
-          now.moments[k][first + e] = static_cast<std::uint32_t>(is_brain ? moment[e] << 16 : moment[e]);
+          now.moments[k][first + e] = static_cast<std::uint32_t>(is_bf16 ? moment[e] << 16 : moment[e]);
       }
     }
     if (storage_.has_model) now.model = patterns(model_.data(), total(), storage_.model);

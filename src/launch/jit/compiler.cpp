@@ -28,7 +28,9 @@ std::vector<std::string> split(const std::string& words) {
 
 const std::vector<std::string>& build_options() {
   static const auto& options = *new const std::vector<std::string>([] {  // never destroyed: see process_exit.hpp
-    std::vector<std::string> list{"-std=c++20", "-O3", fmt::format("-I{}", embedded_root)};
+    // One image per family: images that use different features of a device cannot be linked together.
+    std::vector<std::string> list{"-std=c++20", "-O3", "-fsycl-device-code-split=off",
+                                  fmt::format("-I{}", embedded_root)};
     for (const auto& flag : split(SYCLAMP_STRICT_FP_DEVICE_FLAGS)) list.push_back(flag);
     return list;
   }());

@@ -22,7 +22,7 @@ TEMPLATE_TEST_CASE("cast rounds to nearest even between all types", "", ALL_FORM
   CAPTURE(engine.profile_name());
   const tensors_of_all_sizes<TestType> in(engine, 3, 0);
   const tensors_of_all_sizes<float16> to16(engine, 4, 0);
-  const tensors_of_all_sizes<bfloat16> to_brain(engine, 5, 1);
+  const tensors_of_all_sizes<bfloat16> to_bf16(engine, 5, 1);
   const tensors_of_all_sizes<float32> to32(engine, 6, 0);
   const tensors_of_all_sizes<float8_e4m3> to_e4m3(engine, 7, 0);
   const tensors_of_all_sizes<float8_e5m2> to_e5m2(engine, 8, 1);
@@ -30,12 +30,12 @@ TEMPLATE_TEST_CASE("cast rounds to nearest even between all types", "", ALL_FORM
   cast(in.list, to_e4m3.list);
   cast(in.list, to_e5m2.list);
   cast(in.list, to16.list);
-  cast(in.list, to_brain.list);
+  cast(in.list, to_bf16.list);
   cast(in.list, to32.list);
   engine.wait();
 
   check_converted(in, to16, 1.0);
-  check_converted(in, to_brain, 1.0);
+  check_converted(in, to_bf16, 1.0);
   check_converted(in, to32, 1.0);
   check_converted(in, to_e4m3, 1.0);
   check_converted(in, to_e5m2, 1.0);
