@@ -38,6 +38,7 @@ struct parameter {
   std::array<void*, 3> states = {};  ///< moments, of the type that `storage_options` says; null: the library keeps them
   std::string name = {};
   std::uint32_t group = 0;  ///< which of the settings are its own
+  bool replicated = false;  ///< all ranks hold the gradient alike (`tensor::replicated`)
 };
 
 struct storage_options {

@@ -31,18 +31,30 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// Brings the flags of several devices or ranks together, before anything is decided. Each rank contributes `count`
-/// numbers in device memory, which the hook replaces by their sums over all ranks; numbers are 0 or more, and a flag is
-/// set where its sum is not 0. Called by every step of every path, by ranks without gradients, too, with the same
-/// `count` on every rank. The norm is that of all ranks' gradients together: of parts of a model that is divided among
-/// them. Ranks that hold the same gradients, after an all-reduce, agree without a hook.
-using consensus_hook = std::function<void(sycl::queue& queue, float* numbers, std::size_t count)>;
+/// Brings the flags and the norms of several devices or ranks together before a step is decided, so that all ranks
+/// apply a step or none does.
+///
+/// The norm is that of the gradients of all ranks. Each rank adds the tensors that it alone holds, such as its part of
+/// a model that is divided among ranks. A tensor that all ranks hold alike (`tensor::replicated`) is added by rank 0
+/// only. If all tensors are replicated, the norm is the local one. Mark the same tensors as replicated on every rank.
+struct consensus {
+  /// Replaces `count` numbers in device memory by their sums over all ranks. The numbers are 0 or more; a flag is set
+  /// where its sum is not 0. Called for every list of gradients that a step decides on, on ranks without gradients as
+  /// well, with the same `count` on every rank. Ranks must make the same calls in the same order.
+  std::function<void(sycl::queue& queue, float* numbers, std::size_t count)> sum = {};
+
+  std::uint32_t rank = 0;  ///< of this process or device: below `size`, another one on each
+  std::uint32_t size = 1;  ///< number of ranks
+
+  /// True if there is a `sum`.
+  explicit operator bool() const { return static_cast<bool>(sum); }
+};
 
 struct scaler_options {
-  std::uint32_t scales = 1;     ///< 1: one for all tensors; more: one for each group of tensors (`tensor::group`)
-  bool skip_together = true;    ///< with several scales: an overflow in one group skips all of them
-  std::uint32_t ledger = 1024;  ///< how many records are kept
-  consensus_hook consensus = {};
+  std::uint32_t scales = 1;           ///< 1: one for all tensors; more: one for each group of tensors (`tensor::group`)
+  bool skip_together = true;          ///< with several scales: an overflow in one group skips all of them
+  std::uint32_t ledger = 1024;        ///< how many records are kept
+  syclamp::consensus consensus = {};  ///< of several ranks; empty: this rank decides alone
 };
 
 /// Scales losses, decides whether gradients are applied, and moves the scale.
@@ -119,6 +131,9 @@ class SYCLAMP_API loss_scaler {
   /// of all optimizers, unless `step_options::clip_separately` is set. With one `step` per optimizer instead, one
   /// optimizer may be skipped and another not. If an optimizer throws, those after it are not applied, and the step is
   /// not recorded as applied.
+  ///
+  /// Gradients that `unscale` was called for keep the clip coefficient that they got there. So `max_norm` is refused if
+  /// there are any, as it is by a step of one optimizer. To clip all of them, leave `unscale` out.
   sycl::event step(std::span<optimizer* const> optimizers, const step_options& options = {},
                    const std::vector<sycl::event>& dependencies = {});
 

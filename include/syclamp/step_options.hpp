@@ -16,7 +16,8 @@ struct step_options {
   std::optional<scalar> max_norm = {};
 
   /// For a joint step of several optimizers: clips the gradients of each optimizer by their own norm. By default all of
-  /// them are clipped by the norm over all gradients.
+  /// them are clipped by the norm over all gradients, as by one call of `clip_grad_norm_` for all parameters. With a
+  /// consensus, a norm is over all ranks either way.
   bool clip_separately = false;
 };
 

@@ -22,6 +22,9 @@ struct tensor {
   array_view elements;      ///< where, how many, of which type; the pointer may be null: the tensor is absent for now
   std::string name = {};    ///< for messages and ledgers
   std::uint32_t group = 0;  ///< parameter group, for norms and hyper-parameters of its own
+  /// All ranks of a consensus hold this tensor alike, as after an all-reduce. It counts for overflow on every rank, and
+  /// in the norm over all ranks once. Not set: this rank holds a part of its own.
+  bool replicated = false;
 };
 
 /// A list of tensors of any number, sizes and types, with its table in device memory.
@@ -57,6 +60,7 @@ class SYCLAMP_API tensor_list {
   const std::string& name(std::uint64_t index) const;  ///< name of a tensor
   std::uint32_t group(std::size_t index) const;        ///< group of a tensor
   std::uint32_t groups() const;                        ///< one more than the highest group of a tensor
+  bool is_replicated(std::size_t index) const;         ///< true if all ranks hold the tensor alike
   array_view operator[](std::size_t index) const;      ///< a tensor as the next operation will see it
   bool is_all(element_type type) const;                ///< true if every tensor is of that type
   const engine& get_engine() const;

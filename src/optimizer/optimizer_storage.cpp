@@ -107,7 +107,7 @@ std::vector<tensor> optimizer_storage::gradient_tensors() const {
   std::vector<tensor> tensors;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     check_parameter(i, parameters_[i], options_);
-    tensors.push_back({parameters_[i].gradient, parameters_[i].name, parameters_[i].group});
+    tensors.push_back({parameters_[i].gradient, parameters_[i].name, parameters_[i].group, parameters_[i].replicated});
   }
   return tensors;
 }
@@ -134,7 +134,8 @@ std::vector<tensor> optimizer_storage::shadow_tensors() const {
   for (std::size_t i = 0; i < slots_.size(); ++i)
     tensors.push_back({{shadows_[i], parameters_[i].gradient.count(), element_type::float32},
                        parameters_[i].name,
-                       parameters_[i].group});
+                       parameters_[i].group,
+                       parameters_[i].replicated});
   return tensors;
 }
 

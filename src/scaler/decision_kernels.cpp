@@ -59,8 +59,16 @@ usm_array<step_decision> decision_kernels::initial_decisions() const {
 
 gradient_workspace decision_kernels::make_workspace(const tensor_list& gradients) const {
   auto decisions = std::make_shared<const usm_array<step_decision>>(initial_decisions());
-  const inspection_level level = has_one_scale() ? inspection_level::list : inspection_level::tensors;
-  return {inspection_workspace(gradients, level, options_.scales), std::move(decisions)};
+  const auto& table = gradients.prepared();
+  const bool is_left_out = options_.consensus.rank != 0 && table.replicated != 0;
+  const bool has_no_squares = is_left_out && table.replicated == table.tensors;
+  const bool leaves_out_some = is_left_out && !has_no_squares;
+  // Squares of some tensors only are known if those of each tensor are.
+  const bool has_details = !has_one_scale() || leaves_out_some;
+  const inspection_level level = has_details ? inspection_level::tensors : inspection_level::list;
+  inspection_workspace workspace(gradients, level, options_.scales);
+  if (leaves_out_some) workspace.prepare_kernels();
+  return {std::move(workspace), std::move(decisions), leaves_out_some, has_no_squares};
 }
 
 // --- Inspection and decision ---
@@ -70,11 +78,12 @@ const inspection* decision_kernels::results(const gradient_workspace& list) cons
 }
 
 void decision_kernels::inspect(const gradient_workspace& list) const {
-  list.inspection.inspect({scale(), kernels::no_scalar}, loss_scaler::scale_stride());
+  list.inspection.inspect({scale(), kernels::no_scalar}, has_one_scale() ? 0 : loss_scaler::scale_stride(),
+                          !list.leaves_out_replicated);
 }
 
 void decision_kernels::inspect_unscaled(const gradient_workspace& list) const {
-  list.inspection.inspect({nullptr, kernels::no_scalar});
+  list.inspection.inspect({nullptr, kernels::no_scalar}, 0, !list.leaves_out_replicated);
 }
 
 /// After a kernel that has written statistics of chunks: one kernel that adds them up and decides.
@@ -104,19 +113,23 @@ sycl::event decision_kernels::inspect_step(const gradient_workspace& list, const
 /// \return the flags of all ranks; null without a consensus
 const kernels::rank_flags* decision_kernels::gather_ranks(const gradient_workspace& list,
                                                           const kernels::scalar_argument& max_norm,
-                                                          bool jointly) const {
+                                                          std::uint32_t mode) const {
   if (!options_.consensus) return nullptr;
+  const bool jointly = (mode & kernels::decide_jointly) != 0;
+  const kernels::rank_squares squares = (mode & kernels::decide_joint_norm) != 0 ? kernels::rank_squares::joint
+                                        : list.has_no_squares                    ? kernels::rank_squares::none
+                                                                                 : kernels::rank_squares::list;
   engine_.kernels().submit_items(engine_.queue(), launch::fill_rank_flags, options_.scales, results(list),
-                                 memory_.get(), options_.scales, max_norm.address, max_norm.value, jointly,
-                                 rank_flags_.get());
-  options_.consensus(engine_.queue(), reinterpret_cast<float*>(rank_flags_.get()),
-                     std::size_t{options_.scales} * kernels::rank_flag_count);
+                                 memory_.get(), open_steps_.get(), options_.scales, max_norm.address, max_norm.value,
+                                 jointly, squares, rank_flags_.get());
+  options_.consensus.sum(engine_.queue(), reinterpret_cast<float*>(rank_flags_.get()),
+                         std::size_t{options_.scales} * kernels::rank_flag_count);
   return rank_flags_.get();
 }
 
 void decision_kernels::decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
                               std::uint32_t mode) const {
-  const kernels::rank_flags* ranks = gather_ranks(list, max_norm, (mode & kernels::decide_jointly) != 0);
+  const kernels::rank_flags* ranks = gather_ranks(list, max_norm, mode);
   engine_.kernels().submit(engine_.queue(), launch::decide_gradients, 1, results(list), ranks, memory_.get(),
                            states_.get(), open_steps_.get(), options_.scales, max_norm.address, max_norm.value,
                            mode | together(), list.index, list.decisions());
@@ -160,13 +173,15 @@ void decision_kernels::clear_joint_flags() const {
 }
 
 void decision_kernels::report_jointly(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
-                                      bool is_decided) const {
+                                      bool is_decided, std::uint32_t report) const {
+  if (list.has_no_squares) report &= ~std::uint32_t{kernels::report_squares};
   engine_.kernels().submit(engine_.queue(), launch::report_jointly, 1, results(list), options_.scales, max_norm.address,
-                           max_norm.value, is_decided ? list.decisions() : nullptr, memory_.get());
+                           max_norm.value, is_decided ? list.decisions() : nullptr, report, memory_.get(),
+                           open_steps_.get());
 }
 
 void decision_kernels::skip_jointly(const gradient_workspace& list) const {
-  const kernels::rank_flags* ranks = gather_ranks(list, {nullptr, kernels::no_scalar}, true);
+  const kernels::rank_flags* ranks = gather_ranks(list, {nullptr, kernels::no_scalar}, kernels::decide_jointly);
   engine_.kernels().submit_items(engine_.queue(), launch::skip_jointly, options_.scales, memory_.get(), ranks,
                                  open_steps_.get(), options_.scales, list.decisions());
 }

@@ -21,7 +21,9 @@ namespace SYCLAMP_NAMESPACE {
 struct gradient_workspace {
   inspection_workspace inspection;
   std::shared_ptr<const usm_array<step_decision>> decision_memory;  ///< shared with gradients to be clipped by hand
-  std::uint32_t index = 0;  ///< number of the list in records, in order of first use
+  bool leaves_out_replicated = false;  ///< on ranks other than 0: only some of the tensors count in the norm
+  bool has_no_squares = false;         ///< on ranks other than 0: all tensors are replicated, none counts in the norm
+  std::uint32_t index = 0;             ///< number of the list in records, in order of first use
 
   step_decision* decisions() const { return decision_memory->get(); }
 };
@@ -76,7 +78,9 @@ class decision_kernels {
   // --- Several optimizers, all of which step or none --------------------------------------------------------------
 
   void clear_joint_flags() const;
-  void report_jointly(const gradient_workspace& list, const kernels::scalar_argument& max_norm, bool is_decided) const;
+  /// \param report  bits `kernels::report_…`
+  void report_jointly(const gradient_workspace& list, const kernels::scalar_argument& max_norm, bool is_decided,
+                      std::uint32_t report) const;
   void skip_jointly(const gradient_workspace& list) const;
 
   /// An optimizer was not applied, because it or one before it has thrown: the record of the step will say so. Its
@@ -100,7 +104,7 @@ class decision_kernels {
   sycl::event inspect_step(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
                            std::uint32_t mode) const;
   const kernels::rank_flags* gather_ranks(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
-                                          bool jointly) const;
+                                          std::uint32_t mode) const;
 
   engine engine_;
   scaler_options options_;

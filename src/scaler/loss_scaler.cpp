@@ -25,9 +25,11 @@ namespace SYCLAMP_NAMESPACE {
 namespace {
 
 using kernels::decide_apply;
+using kernels::decide_joint_norm;
 using kernels::decide_jointly;
 using kernels::decide_mean;
 using kernels::decide_micro_batch;
+using kernels::decide_norm_known;
 using kernels::decide_scale;
 using kernels::decide_together;
 using kernels::decide_unscaled;
@@ -41,7 +43,16 @@ void check_options(const scaler_options& options, const scaling_policy& policy) 
   if (options.ledger < 1 || options.ledger > most / options.scales)
     throw invalid_argument(fmt::format("scaler_options: ledger is {}; it must be 1 to {} with {} scales",
                                        options.ledger, most / options.scales, options.scales));
-  if (options.consensus && (policy.growth_mode == growth_kind::headroom || policy.growth_mode == growth_kind::log_max))
+  const consensus& ranks = options.consensus;
+  if (ranks.rank >= ranks.size)
+    throw invalid_argument(
+        fmt::format("scaler_options: consensus.rank is {}, but consensus.size is {}; ranks count from 0 to size - 1",
+                    ranks.rank, ranks.size));
+  if (ranks.size > 1 && !ranks)
+    throw invalid_argument(fmt::format(
+        "scaler_options: consensus.size is {}, but consensus.sum is empty; give a function that adds up over all ranks",
+        ranks.size));
+  if (ranks && (policy.growth_mode == growth_kind::headroom || policy.growth_mode == growth_kind::log_max))
     throw invalid_argument(
         "scaler_options: a consensus adds up, so ranks do not agree on the largest gradient, by which this policy "
         "grows; use growth_kind::interval");
@@ -230,12 +241,19 @@ sycl::event loss_scaler::step(std::span<optimizer* const> optimizers, const step
     const known_list& list = list_at(i);
     const bool is_fresh = list.reached == stage::fresh;
     if (is_fresh) kernels.inspect(list);
-    kernels.report_jointly(list, max_norm, !is_fresh);
+    // The record has the norm of gradients that were unscaled before already.
+    std::uint32_t report = i == 0 ? std::uint32_t{kernels::report_first} : 0u;
+    if (options.clip_separately) report |= kernels::report_norm;
+    if (!options.clip_separately && is_fresh) report |= kernels::report_squares;
+    kernels.report_jointly(list, max_norm, !is_fresh, report);
   }
+  std::uint32_t mode = decide_scale | decide_apply | decide_jointly;
+  if (!options.clip_separately) mode |= decide_joint_norm;
   for (std::size_t i = 0; i < optimizers.size(); ++i) {
     known_list& list = list_at(i);
     if (list.reached == stage::fresh) {
-      kernels.decide(list, max_norm, decide_scale | decide_apply | decide_jointly);
+      kernels.decide(list, max_norm, mode);
+      mode |= decide_norm_known;
     } else {
       kernels.skip_jointly(list);
     }

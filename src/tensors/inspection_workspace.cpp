@@ -48,8 +48,9 @@ void inspection_workspace::prepare_kernels() const {
   if (details_->histogram) library.prepare(launch::count_exponents);
 }
 
-sycl::event inspection_workspace::inspect(const kernels::scalar_argument& scale, std::uint32_t stride) const {
-  if (details_) return inspect_details(scale, scale.address != nullptr ? stride : 0);
+sycl::event inspection_workspace::inspect(const kernels::scalar_argument& scale, std::uint32_t stride,
+                                          bool adds_replicated) const {
+  if (details_) return inspect_details(scale, scale.address != nullptr ? stride : 0, adds_replicated);
   inspect_chunks();
   return add_up(scale);
 }
@@ -77,7 +78,8 @@ sycl::event inspection_workspace::add_up(const kernels::scalar_argument& scale) 
                                                 scale.value, result_.get());
 }
 
-sycl::event inspection_workspace::inspect_details(const kernels::scalar_argument& scale, std::uint32_t stride) const {
+sycl::event inspection_workspace::inspect_details(const kernels::scalar_argument& scale, std::uint32_t stride,
+                                                  bool adds_replicated) const {
   const auto& table = tensors_.prepared();
   launch::kernel_library& library = tensors_.get_engine().kernels();
   sycl::queue& queue = tensors_.get_engine().queue();
@@ -91,7 +93,8 @@ sycl::event inspection_workspace::inspect_details(const kernels::scalar_argument
   const auto groups = library.groups_for(launch::inspect_groups, details_->groups + std::uint64_t{1});
   return library.submit(queue, launch::inspect_groups, groups, details_->tensor_results.get(), table.tensors,
                         details_->members.get(), details_->group_starts.get(), details_->groups, scale.address,
-                        scale.value, stride, details_->group_results.get(), result_.get());
+                        scale.value, stride, adds_replicated ? nullptr : table.kinds, details_->group_results.get(),
+                        result_.get());
 }
 
 void inspection_workspace::count_exponents() const {

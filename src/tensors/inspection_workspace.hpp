@@ -24,7 +24,10 @@ class inspection_workspace {
   /// All kernels of an inspection.
   /// \param scale   of the elements, which may be absent: they are not scaled then
   /// \param stride  distance between the scales of two groups; 0: one scale for all
-  sycl::event inspect(const kernels::scalar_argument& scale, std::uint32_t stride = 0) const;
+  /// \param adds_replicated  false, for a workspace with details: the squares of groups and of the whole list are those
+  ///                         of the tensors that are not replicated
+  sycl::event inspect(const kernels::scalar_argument& scale, std::uint32_t stride = 0,
+                      bool adds_replicated = true) const;
 
   /// Without details: unscales the elements and writes the statistics of each chunk. The lists have been checked.
   void unscale_chunks(const tensor_list& unscaled, const kernels::scalar_argument& scale) const;
@@ -57,7 +60,7 @@ class inspection_workspace {
   };
 
   void inspect_chunks() const;
-  sycl::event inspect_details(const kernels::scalar_argument& scale, std::uint32_t stride) const;
+  sycl::event inspect_details(const kernels::scalar_argument& scale, std::uint32_t stride, bool adds_replicated) const;
   void count_exponents() const;
 
   tensor_list tensors_;

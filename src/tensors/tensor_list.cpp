@@ -41,6 +41,7 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
     std::vector<std::uint64_t> starts;
     std::vector<std::uint32_t> kinds;
     std::uint64_t place = 0;
+    std::uint32_t replicated = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const tensor& tensor = tensors[i];
       addresses.push_back(address_of(tensor.elements.data()));
@@ -55,7 +56,8 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
                                            described(i, tensor.name), tensor.elements.count(), kernels::max_elements));
       const auto padding = static_cast<std::uint32_t>(-tensor.elements.count() % tensor_alignment);
       starts.push_back(place);
-      kinds.push_back(tensor_kind::encode(tensor.elements.type(), padding, tensor.group));
+      kinds.push_back(tensor_kind::encode(tensor.elements.type(), padding, tensor.group, tensor.replicated));
+      replicated += tensor.replicated ? 1 : 0;
       place += tensor.elements.count() + padding;
       elements += tensor.elements.count();
       groups = std::max(groups, tensor.group + 1);
@@ -76,6 +78,7 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
     view.starts = device_starts.get();
     view.kinds = device_kinds.get();
     view.tensors = static_cast<std::uint32_t>(count);
+    view.replicated = replicated;
     view.chunks = kernels::chunks_of(place);
     view.id = next_id.fetch_add(1, std::memory_order_relaxed);
     view.host_addresses = addresses;
@@ -140,6 +143,11 @@ const std::string& tensor_list::name(std::uint64_t index) const {
 std::uint32_t tensor_list::group(std::size_t index) const {
   impl_->need_tensor(index);
   return impl_->tensors[index].group;
+}
+
+bool tensor_list::is_replicated(std::size_t index) const {
+  impl_->need_tensor(index);
+  return impl_->tensors[index].replicated;
 }
 
 array_view tensor_list::operator[](std::size_t index) const {

@@ -17,6 +17,7 @@ struct SYCLAMP_HIDDEN tensor_list::table {
   const std::uint64_t* starts;
   const std::uint32_t* kinds;
   std::uint32_t tensors;
+  std::uint32_t replicated;  ///< how many of the tensors all ranks hold alike
   std::uint64_t chunks;
 
   std::uint64_t id;           ///< no other list of this process has it

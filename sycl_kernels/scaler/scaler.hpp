@@ -3,7 +3,7 @@
 //
 //   inspect_and_decide  one work-group           chunk_statistics[] → inspection, decision, open step
 //   decide_gradients    one work-item            inspection[] → decision[], open_step[], as a kernel of its own
-//   report_jointly      one work-item            inspection[] → joint flags of optimizers that step together
+//   report_jointly      one work-item            inspection[] → flags and squares of optimizers that step together
 //   skip_jointly        one work-item per scale  joint flags → decision[] of gradients that were decided on before
 //   fill_rank_flags     one work-item per scale  inspection[] → rank_flags[], for a consensus over ranks
 //   resume_scaling      one work-item per scale  state[] → state[], no longer stopped
@@ -35,26 +35,41 @@ inline step_flags step_flags_of(const inspection& result, const rank_flags* rank
           ranks->has_elements != 0.0f, false, false};
 }
 
+/// Squares of one list.
+inline wide_sum squares_of(const inspection& result) { return {{result.sum_of_squares, 0}, result.squares_exponent}; }
+
+/// Squares of all lists of a joint step, as far as they have been reported.
+inline wide_sum squares_of(const open_step& current) {
+  return {{current.joint_squares, current.joint_squares_lost}, current.joint_squares_exponent};
+}
+
+/// Squares of all ranks.
+inline wide_sum squares_of(const rank_flags& ranks) {
+  wide_sum squares{{ranks.squares, 0}, 0};
+  squares.add({{ranks.large_squares, 0}, sum_unit});
+  squares.add({{ranks.small_squares, 0}, -sum_unit});
+  return squares;
+}
+
 /// Enters the sum of squares of this rank.
-inline void enter_squares(rank_flags& own, const inspection& result) {
-  const float sum = result.sum_of_squares;
-  const bool is_plain = result.squares_exponent == 0;
-  if (result.squares_exponent > 0 || (is_plain && sum >= large_sum && is_finite(sum))) {
+inline void enter_squares(rank_flags& own, const wide_sum& squares) {
+  const float sum = squares.part.sum;
+  const bool is_plain = squares.exponent == 0;
+  if (squares.exponent > 0 || (is_plain && sum >= large_sum && is_finite(sum))) {
     own.large_squares = is_plain ? one_unit_down(sum) : sum;
-  } else if (result.squares_exponent < 0 || (is_plain && sum < small_sum)) {
+  } else if (squares.exponent < 0 || (is_plain && sum < small_sum)) {
     own.small_squares = is_plain ? one_unit_up(sum) : sum;
   } else {
     own.squares = sum;
   }
 }
 
-inline float norm_of(const inspection& result, const rank_flags* ranks) {
+/// The norm of one scale. With `ranks` the squares are what all ranks have contributed. Else they are those of the
+/// joint step, or, if `joint` is null, of the list. All lists of a joint step have the same scale.
+inline float norm_of(const inspection& result, const rank_flags* ranks, const open_step* joint) {
   inspection all = result;
-  if (ranks != nullptr) {
-    wide_sum squares{{ranks->squares, 0}, 0};
-    squares.add({{ranks->large_squares, 0}, sum_unit});
-    squares.add({{ranks->small_squares, 0}, -sum_unit});
-    squares = squares.folded();
+  if (ranks != nullptr || joint != nullptr) {
+    const wide_sum squares = (ranks != nullptr ? squares_of(*ranks) : squares_of(*joint)).folded();
     all.sum_of_squares = squares.part.sum;
     all.squares_exponent = squares.exponent;
   }
@@ -62,10 +77,12 @@ inline float norm_of(const inspection& result, const rank_flags* ranks) {
 }
 
 /// The norm over all scales. Of one it is that one's, to the last bit.
-inline float norm_of_all(const inspection* result, const rank_flags* ranks, std::uint32_t scales) {
-  float norm = norm_of(result[0], ranks);
+inline float norm_of_all(const inspection* result, const rank_flags* ranks, const open_step* joint,
+                         std::uint32_t scales) {
+  float norm = norm_of(result[0], ranks, joint);
   for (std::uint32_t i = 1; i < scales; ++i)
-    norm = joint_norm(norm, norm_of(result[i], ranks != nullptr ? &ranks[i] : nullptr));
+    norm = joint_norm(
+        norm, norm_of(result[i], ranks != nullptr ? &ranks[i] : nullptr, joint != nullptr ? &joint[i] : nullptr));
   return norm;
 }
 
@@ -86,15 +103,16 @@ inline void enter(step_record& record, const inspection& result, std::uint32_t f
   if (bits(result.amax) > bits(record.amax)) record.amax = result.amax;
 }
 
-/// Decides the gradients of one list, of which `seen` tells: one inspection for each scale.
-inline void decide_list(const inspection* result, const rank_flags* ranks, scaler_memory* memory, scale_state* states,
-                        open_step* open_steps, std::uint32_t scales, scalar_argument max_norm, std::uint32_t mode,
-                        std::uint32_t list, step_decision* decisions) {
+/// Decides the gradients of one list. There is one inspection for each scale.
+/// \param joint  not null: the norm is that of all lists of a joint step, whose squares are here
+inline void decide_list(const inspection* result, const rank_flags* ranks, const open_step* joint,
+                        scaler_memory* memory, scale_state* states, open_step* open_steps, std::uint32_t scales,
+                        scalar_argument max_norm, std::uint32_t mode, std::uint32_t list, step_decision* decisions) {
   const scaling_rule& rule = memory->rule;
   const bool is_step = (mode & decide_apply) != 0, is_enabled = rule.mode != scaling_mode::disabled;
   const std::uint32_t batches = memory->micro_batches;
   const float share = (mode & decide_mean) != 0 && batches != 0 ? 1.0f / static_cast<float>(batches) : 1.0f;
-  const float norm = norm_of_all(result, ranks, scales) * share;
+  const float norm = norm_of_all(result, ranks, joint, scales) * share;
   const bool is_invalid = ranks != nullptr ? ranks[0].invalid != 0.0f : has_invalid_numbers(*memory, max_norm);
   const float clip = max_norm.is_given() && !is_invalid ? clip_factor(norm, max_norm.get()) : 1.0f;
   if (is_invalid) memory->invalid_numbers = 1;
@@ -107,7 +125,9 @@ inline void decide_list(const inspection* result, const rank_flags* ranks, scale
     is_skipped = is_skipped || (ranks != nullptr && is_enabled && ranks[i].skipped != 0.0f);
   }
   if ((mode & decide_jointly) != 0 && is_enabled && memory->joint_flags != 0) is_skipped = true;
-  const bool norm_overflows = max_norm.is_given() && all_finite && !is_finite(norm);
+  // If another list is bad, a joint norm that is not finite may come from there, and is no overflow of the norm.
+  const bool is_others_norm = joint != nullptr && is_skipped;
+  const bool norm_overflows = max_norm.is_given() && all_finite && !is_others_norm && !is_finite(norm);
   const bool spikes = is_step && rule.spike_threshold > 0.0f && all_finite && is_finite(norm) &&
                       is_spike(norm, rule.spike_threshold, rule.spike_window, states[0].norm_mean,
                                states[0].norm_variance, states[0].norms);
@@ -142,7 +162,8 @@ inline void decide_list(const inspection* result, const rank_flags* ranks, scale
     decisions[i].clip = clip;
     if (is_step) {
       step_record& record = open_steps[i].record;
-      record.norm = record.lists == 0 ? norm : joint_norm(record.norm, norm);
+      const bool is_entered = joint != nullptr && (mode & decide_norm_known) != 0;
+      if (!is_entered) record.norm = record.lists == 0 ? norm : joint_norm(record.norm, norm);
       if (clip < record.clip) record.clip = clip;
       ++record.lists;
       record.skipped_lists += 1 - decisions[i].apply;
@@ -164,7 +185,8 @@ struct inspect_and_decide {
                                          std::uint32_t list, step_decision* decisions) {
     total::run(item, local, statistics, starts, tensors, &states->scale, no_scalar, result);
     if (item.id == 0)
-      decide_list(result, nullptr, memory, states, open_steps, 1, {max_norm, max_norm_value}, mode, list, decisions);
+      decide_list(result, nullptr, nullptr, memory, states, open_steps, 1, {max_norm, max_norm_value}, mode, list,
+                  decisions);
   }
 };
 
@@ -177,8 +199,10 @@ struct decide_gradients {
                                          open_step* open_steps, std::uint32_t scales, const float* max_norm,
                                          float max_norm_value, std::uint32_t mode, std::uint32_t list,
                                          step_decision* decisions) {
+    const open_step* joint = (mode & decide_joint_norm) != 0 ? open_steps : nullptr;
     if (item.id == 0)
-      decide_list(result, ranks, memory, states, open_steps, scales, {max_norm, max_norm_value}, mode, list, decisions);
+      decide_list(result, ranks, joint, memory, states, open_steps, scales, {max_norm, max_norm_value}, mode, list,
+                  decisions);
   }
 };
 
@@ -186,18 +210,24 @@ template <scalar_tuning Tuning>
 struct report_jointly {
   struct shared {};
 
-  /// `given`: decisions of gradients that were decided on before; null if they were not.
+  /// `given`: decisions of gradients that were decided on before; null if they were not. `report`: bits `report_…`.
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* result, std::uint32_t scales,
                                          const float* max_norm, float max_norm_value, const step_decision* given,
-                                         scaler_memory* memory) {
+                                         std::uint32_t report, scaler_memory* memory, open_step* open_steps) {
     if (item.id != 0) return;
     std::uint32_t flags = memory->joint_flags;
     for (std::uint32_t i = 0; i < scales; ++i) {
       flags |= result[i].flags;
       if (given != nullptr && given[i].apply == 0 && result[i].elements != 0) flags |= found_skip;
+      wide_sum squares;
+      if ((report & report_first) == 0) squares = squares_of(open_steps[i]);
+      if ((report & report_squares) != 0) squares.add(squares_of(result[i]));
+      open_steps[i].joint_squares = squares.part.sum;
+      open_steps[i].joint_squares_lost = squares.part.lost;
+      open_steps[i].joint_squares_exponent = squares.exponent;
     }
-    if (scalar_argument{max_norm, max_norm_value}.is_given() && !is_finite(norm_of_all(result, nullptr, scales)))
-      flags |= found_skip;
+    const bool has_limit = (report & report_norm) != 0 && scalar_argument{max_norm, max_norm_value}.is_given();
+    if (has_limit && !is_finite(norm_of_all(result, nullptr, nullptr, scales))) flags |= found_skip;
     if (has_invalid_numbers(*memory, {max_norm, max_norm_value})) flags |= found_skip;
     memory->joint_flags = flags;
   }
@@ -232,8 +262,9 @@ struct fill_rank_flags {
   struct shared {};
 
   [[gnu::always_inline]] static void run(const work_item& item, shared&, const inspection* result,
-                                         const scaler_memory* memory, std::uint32_t scales, const float* max_norm,
-                                         float max_norm_value, bool jointly, rank_flags* ranks) {
+                                         const scaler_memory* memory, const open_step* open_steps, std::uint32_t scales,
+                                         const float* max_norm, float max_norm_value, bool jointly,
+                                         rank_squares squares, rank_flags* ranks) {
     const std::uint64_t i = item.global_id<Tuning.group_size>();
     if (i >= scales) return;
     const auto flag = [](bool is_set) { return is_set ? 1.0f : 0.0f; };
@@ -244,7 +275,8 @@ struct fill_rank_flags {
     own.skipped = flag(jointly && memory->joint_flags != 0);
     own.invalid = flag(has_invalid_numbers(*memory, {max_norm, max_norm_value}));
     own.has_elements = flag(result[i].elements != 0);
-    enter_squares(own, result[i]);
+    if (squares == rank_squares::list) enter_squares(own, squares_of(result[i]));
+    if (squares == rank_squares::joint) enter_squares(own, squares_of(open_steps[i]).folded());
     ranks[i] = own;
   }
 };

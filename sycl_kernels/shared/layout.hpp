@@ -33,16 +33,19 @@ constexpr std::uint32_t chunks_of(std::uint64_t elements) {
 
 inline constexpr std::uint32_t tensor_alignment = 64;
 
-/// Type, group and padding of a tensor in one word. Its size is the distance to the next start less the padding.
+/// Type, padding, group of a tensor, and whether all ranks hold it alike, in one word. The size of a tensor is the
+/// distance to the next start less the padding.
 struct tensor_kind {
-  static constexpr std::uint32_t max_groups = 1u << 22;
+  static constexpr std::uint32_t max_groups = 1u << 21;
 
-  static constexpr std::uint32_t encode(element_type type, std::uint32_t padding, std::uint32_t group) {
-    return static_cast<std::uint32_t>(type) | padding << 4 | group << 10;
+  static constexpr std::uint32_t encode(element_type type, std::uint32_t padding, std::uint32_t group,
+                                        bool is_replicated = false) {
+    return static_cast<std::uint32_t>(type) | padding << 4 | (is_replicated ? 1u << 10 : 0u) | group << 11;
   }
   static constexpr element_type type(std::uint32_t kind) { return static_cast<element_type>(kind & 15u); }
   static constexpr std::uint32_t padding(std::uint32_t kind) { return kind >> 4 & 63u; }
-  static constexpr std::uint32_t group(std::uint32_t kind) { return kind >> 10; }
+  static constexpr bool is_replicated(std::uint32_t kind) { return (kind >> 10 & 1u) != 0; }
+  static constexpr std::uint32_t group(std::uint32_t kind) { return kind >> 11; }
 };
 
 /// `chunk_statistics::first_nonfinite` when the chunk is finite.

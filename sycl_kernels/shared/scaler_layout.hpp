@@ -31,6 +31,10 @@ struct open_step {
   step_record record;
   std::uint32_t norm_overflows;
   std::uint32_t has_failed;  ///< 1: an optimizer has thrown, so what was to be applied was not
+  /// The sum of squares over all lists of a joint step, scaled: (squares + lost) · 2^exponent.
+  float joint_squares, joint_squares_lost;
+  std::int32_t joint_squares_exponent;
+  std::uint32_t unused;
 };
 
 /// Running mean and variance of a value.
@@ -48,7 +52,19 @@ enum decision_mode : std::uint32_t {
   decide_micro_batch = 16,  ///< they are a micro-batch, to be counted if it is good
   decide_together = 32,     ///< one bad scale refuses all of them
   decide_jointly = 64,      ///< `scaler_memory::joint_flags` refuses them, too
+  decide_joint_norm = 128,  ///< the norm that counts is that of all lists of the joint step
+  decide_norm_known = 256,  ///< with `decide_joint_norm`: another list has entered that norm into the record
 };
+
+/// What a list of a joint step reports besides its flags: bits.
+enum joint_report : std::uint32_t {
+  report_first = 1,    ///< it is the first list: the sums begin anew
+  report_squares = 2,  ///< its squares are added to those of the others
+  report_norm = 4,     ///< it is clipped by its own norm: one that is not finite refuses the joint step
+};
+
+/// Which squares a rank contributes to a consensus: none, those of the list, or those of all lists of a joint step.
+enum class rank_squares : std::uint32_t { none, list, joint };
 
 /// A bit of `joint_flags` beside those of `gradient_flag`: refused for another reason.
 inline constexpr std::uint32_t found_skip = 1u << 31;

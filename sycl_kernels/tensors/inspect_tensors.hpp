@@ -82,18 +82,23 @@ struct inspect_groups {
     totals all[Tuning.group_size];
   };
 
-  /// `members` are the tensors ordered by their groups, those of group g from `group_starts[g]` on.
+  /// `members` are the tensors ordered by their groups, those of group g from `group_starts[g]` on. `kinds`: not null
+  /// on a rank that leaves out the squares of replicated tensors, because another rank adds them.
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const inspection* of_tensors,
                                          std::uint32_t tensors, const std::uint32_t* members,
                                          const std::uint32_t* group_starts, std::uint32_t groups, const float* scale,
-                                         float scale_value, std::uint32_t stride, inspection* of_groups,
-                                         inspection* of_all) {
+                                         float scale_value, std::uint32_t stride, const std::uint32_t* kinds,
+                                         inspection* of_groups, inspection* of_all) {
     for (std::uint64_t group = item.group; group <= groups; group += item.groups) {
       const bool is_all = group == groups;
       const std::uint32_t begin = is_all ? 0 : group_starts[group], end = is_all ? tensors : group_starts[group + 1];
       totals mine;
-      for (std::uint32_t i = begin + item.id; i < end; i += Tuning.group_size)
-        mine = merge(mine, total_of(of_tensors[is_all ? i : members[i]]));
+      for (std::uint32_t i = begin + item.id; i < end; i += Tuning.group_size) {
+        const std::uint32_t tensor = is_all ? i : members[i];
+        totals part = total_of(of_tensors[tensor]);
+        if (kinds != nullptr && tensor_kind::is_replicated(kinds[tensor])) part.squares = {};
+        mine = merge(mine, part);
+      }
       const totals all = reduce_over_group<Tuning.group_size>(item, local.all, mine);
       if (item.id == 0) {
         // All groups together have a scale only if it is the same for all.

@@ -148,7 +148,7 @@ TEST_CASE("joint steps, accumulation and a consensus can be recorded, too") {
   }
   SECTION("several ranks: the hook's own commands are recorded with the rest") {
     scaler_options two_ranks;  // the other one has found the same
-    two_ranks.consensus = [](sycl::queue& queue, float* numbers, std::size_t count) {
+    two_ranks.consensus.sum = [](sycl::queue& queue, float* numbers, std::size_t count) {
       static const std::vector<float> none(64, 0.0f);
       queue.memcpy(numbers + count - 1, none.data(), sizeof(float));
     };

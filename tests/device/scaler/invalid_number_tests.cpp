@@ -81,7 +81,7 @@ TEST_CASE("a wrong max_norm skips all of a joint step, in unscale and with a con
     check_recovery(code);
   }
   SECTION("consensus") {
-    training code(engine, {}, {.consensus = [](sycl::queue&, float*, std::size_t) {}});
+    training code(engine, {}, {.consensus = {.sum = [](sycl::queue&, float*, std::size_t) {}}});
     code.step(1.0f, 0.0f, {.max_norm = max_norm});
     check_skipped(code);
     check_recovery(code);
@@ -105,7 +105,8 @@ TEST_CASE("a wrong number of one rank skips the step of all, and their scales st
   };
   const scaling_policy policy{.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic,
                               .growth_interval = 2};
-  training wrong(engine, policy, {.consensus = record_numbers}), right(engine, policy, {.consensus = add_numbers});
+  training wrong(engine, policy, {.consensus = {.sum = record_numbers}}),
+      right(engine, policy, {.consensus = {.sum = add_numbers}});
   const device_scalar limit(engine, 1.0f);
   SECTION("max_norm") {
     wrong.step(1.0f, 0.0f, {.max_norm = device_scalar(engine, no_number)});

@@ -32,9 +32,9 @@ TEST_CASE("D2: a flag that several ranks have added up to 2, 0.5 or a NaN still 
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   const float sum = GENERATE(2.0f, 3.0f, 0.5f, no_number, -1.0f);
-  training code(engine, {}, {.consensus = [&](sycl::queue& queue, float* numbers, std::size_t) {
-                  queue.memcpy(numbers, &sum, sizeof sum).wait();
-                }});
+  training code(engine, {}, {.consensus = {.sum = [&](sycl::queue& queue, float* numbers, std::size_t) {
+                               queue.memcpy(numbers, &sum, sizeof sum).wait();
+                             }}});
   const step_record record = code.step(1.0f);
   CHECK(record.outcome == step_outcome::skipped_inf);
   CHECK(record.applied == 0);
@@ -45,7 +45,7 @@ TEST_CASE("D3: ranks agree in the path that does not unscale first, too") {
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   int calls = 0;
-  training code(engine, {}, {.consensus = [&](sycl::queue&, float*, std::size_t) { ++calls; }});
+  training code(engine, {}, {.consensus = {.sum = [&](sycl::queue&, float*, std::size_t) { ++calls; }}});
   clean_step(code);
   CHECK(calls == 1);
 }
@@ -158,7 +158,8 @@ TEST_CASE("D17: the scale moves by what all ranks have found, not by what this o
   const auto hook = [&](sycl::queue& queue, float* numbers, std::size_t) {
     queue.memcpy(numbers, sums, sizeof sums).wait();
   };
-  training bad(engine, {.init_scale = 8}, {.consensus = hook}), good(engine, {.init_scale = 8}, {.consensus = hook});
+  training bad(engine, {.init_scale = 8}, {.consensus = {.sum = hook}}),
+      good(engine, {.init_scale = 8}, {.consensus = {.sum = hook}});
   CHECK(bad.step(1.0f, infinity).next_scale == 4.0f);
   CHECK(good.step(1.0f).next_scale == 4.0f);
   CHECK(good.optimizer.weight() == 0.0f);

@@ -603,7 +603,7 @@ TEST_CASE("a spike is seen with a consensus, too, and a norm that is not finite 
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   training code(engine, {.init_scale = 1, .spike_threshold = 4, .spike_window = 4},
-                {.consensus = [](sycl::queue&, float*, std::size_t) {}});
+                {.consensus = {.sum = [](sycl::queue&, float*, std::size_t) {}}});
   for (int i = 0; i < 8; ++i) CHECK(code.step(i % 2 == 0 ? 1.0f : 1.1f).was_applied());
   CHECK(code.step(5.0f).outcome == step_outcome::skipped_by_user);
   const device_scalar max_norm(engine, 1.0f);
@@ -634,7 +634,7 @@ TEST_CASE("several scales of several ranks: every rank reports flags for all of 
   CAPTURE(engine.profile_name());
   std::vector<std::size_t> counts;
   const auto hook = [&](sycl::queue&, float*, std::size_t count) { counts.push_back(count); };
-  loss_scaler scaler(engine, {.init_scale = 4}, {.scales = 3, .consensus = hook});
+  loss_scaler scaler(engine, {.init_scale = 4}, {.scales = 3, .consensus = {.sum = hook}});
   const device_buffer<float> memory(engine.queue(), {8.0f});
   for (const tensor_list& list :
        {tensor_list(engine, std::vector<tensor>{}), tensor_list(engine, {{{memory.data(), 1}, "", 1}})}) {
@@ -784,7 +784,7 @@ TEST_CASE("a consensus is asked for in every path, and decides") {
     all[7] += other_squares;
     queue.memcpy(numbers, all, sizeof all).wait();
   };
-  training code(engine, {.init_scale = 4, .growth_interval = 1}, {.consensus = hook});
+  training code(engine, {.init_scale = 4, .growth_interval = 1}, {.consensus = {.sum = hook}});
   CHECK(code.step(1.0f).next_scale == 8.0f);
   other_inf = GENERATE(1.0f, 2.0f, 3.0f, 0.5f, no_number);  // whatever a sum over ranks may be
   CHECK(code.step(1.0f).outcome == step_outcome::skipped_inf);
@@ -805,14 +805,15 @@ TEST_CASE("a consensus is asked for in every path, and decides") {
   // A rank without gradients moves its scale with the others.
   other_inf = 0;
   loss_scaler idle(engine, {.init_scale = 4, .growth_interval = 1},
-                   {.consensus = [&](sycl::queue& queue, float* numbers, std::size_t) {
-                     const float all[9] = {0, 0, 0, 0, 0, 1, 0, 16, 0};
-                     queue.memcpy(numbers, all, sizeof all).wait();
-                   }});
+                   {.consensus = {.sum = [&](sycl::queue& queue, float* numbers, std::size_t) {
+                      const float all[9] = {0, 0, 0, 0, 0, 1, 0, 16, 0};
+                      queue.memcpy(numbers, all, sizeof all).wait();
+                    }}});
   idle.begin_step();
   idle.inspect(tensor_list(engine, std::vector<tensor>{}));
   idle.update();
   CHECK(idle.get_scale() == 8.0f);
   CHECK(idle.outcome().norm == 1.0f);
-  CHECK_THROWS_AS(loss_scaler(engine, {.growth_mode = growth_kind::headroom}, {.consensus = hook}), invalid_argument);
+  CHECK_THROWS_AS(loss_scaler(engine, {.growth_mode = growth_kind::headroom}, {.consensus = {.sum = hook}}),
+                  invalid_argument);
 }

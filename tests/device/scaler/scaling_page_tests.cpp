@@ -161,6 +161,32 @@ TEST_CASE("page: a scale for each group") {
   CHECK(scaler.get_scale(1) == 32768.0f);
 }
 
+TEST_CASE("page: several ranks") {
+  const engine& engine = page_engine();
+  const device_buffer<float> memory(engine.queue(), {3.0f, 4.0f, 12.0f, 0.0f});
+  const float* part = memory.data();
+  const float* same = memory.data() + 2;
+  const std::uint32_t rank = 1, ranks = 2;
+  // The other rank holds the same numbers, and adds the tensor that is replicated.
+  const auto all_reduce = [](sycl::queue& queue, float* numbers, std::size_t count) {
+    std::vector<float> sums(count);
+    queue.memcpy(sums.data(), numbers, count * sizeof(float)).wait();
+    for (float& sum : sums) sum += sum;
+    for (float& sum : sums) sum += sum == 50.0f ? 144.0f : 0.0f;
+    queue.memcpy(numbers, sums.data(), count * sizeof(float)).wait();
+  };
+
+  const auto add_up = [&](sycl::queue& queue, float* numbers, std::size_t count) { all_reduce(queue, numbers, count); };
+  loss_scaler scaler(engine, {}, {.consensus = {.sum = add_up, .rank = rank, .size = ranks}});
+  const tensor_list gradients(engine, {{.elements = {part, 2}, .name = "part of this rank"},
+                                       {.elements = {same, 2}, .name = "the same on all ranks", .replicated = true}});
+
+  scaler.begin_step();
+  scaler.inspect(gradients);
+  scaler.update();
+  CHECK(scaler.outcome().norm == std::sqrt(25.0f + 25.0f + 144.0f) / 65536.0f);
+}
+
 TEST_CASE("page: giving up, and NaN that stays") {
   const scaling_policy careful{
       .give_up_after = 50, .on_give_up = give_up_action::stop, .on_floor = give_up_action::hold};

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include <catch2/catch_template_test_macros.hpp>
@@ -13,6 +12,7 @@
 
 #include "tests/reference/inspect.hpp"
 #include "tests/support/devices.hpp"
+#include "tests/support/gradient_parts.hpp"
 #include "tests/support/scaled_training.hpp"
 #include "tests/support/tensors.hpp"
 
@@ -27,17 +27,6 @@ constexpr double norm_tolerance = ((64 + 64 + 31 + 10 + 6 + 4) / 2.0 + 4 + 2) * 
 void check_close(double got, double truth, double tolerance = norm_tolerance) {
   CAPTURE(got, truth);
   CHECK(std::abs(got - truth) <= tolerance * truth);
-}
-
-/// Numbers near 2^exponent, of both signs.
-std::vector<float> values_near(int exponent, std::size_t count, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<float> values(count);
-  for (float& x : values) {
-    const double fraction = 1.0 + static_cast<double>(random() % 1024) / 1024.0;
-    x = static_cast<float>(std::ldexp(random() % 2 == 0 ? fraction : -fraction, exponent));
-  }
-  return values;
 }
 
 template <typename Bits>
@@ -269,11 +258,11 @@ TEST_CASE("ranks with sums of any size agree on a norm") {
                                     {127, 127}}) {
     CAPTURE(mine, other);
     std::vector<float> numbers_of_other;
-    const auto run = [&](int exponent, const consensus_hook& hook) {
+    const auto run = [&](int exponent, const decltype(consensus::sum)& hook) {
       const device_buffer<float> gradients(engine.queue(), values_near(exponent, 1'000, 9));
       const tensor_list list(engine, {{{gradients.data(), 1'000}}});
       loss_scaler scaler(engine, {.mode = scaling_mode::fixed, .init_scale = 0x1p40f, .max = 0x1p127f},
-                         {.consensus = hook});
+                         {.consensus = {.sum = hook}});
       scaler.begin_step();
       scaler.inspect(list, {.max_norm = max_norm});
       scaler.update();
