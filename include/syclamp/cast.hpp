@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <syclamp/export.hpp>
 #include <syclamp/tensor_list.hpp>
@@ -38,13 +39,11 @@ struct cast_options {
   const std::uint64_t* step = nullptr;
 };
 
-/// out = in, rounded to nearest even; values beyond the range become Inf (E4M3: NaN). FP64 is rounded to FP32 first.
-/// Does not wait or allocate.
-/// \throws invalid_argument if the lists do not fit (see gradients.hpp)
-SYCLAMP_API sycl::event cast(const tensor_list& in, const tensor_list& out);
-
-/// out = in, as the options say. Does not wait or allocate.
+/// out = in, as the options say. By default values are rounded to nearest even, and values outside the range become
+/// Inf (E4M3: NaN). FP64 is rounded to FP32 first. Does not wait or allocate. Dependencies and the returned event are
+/// as in gradients.hpp.
 /// \throws invalid_argument if the lists do not fit (see gradients.hpp), or something but FP8 is to be divided
-SYCLAMP_API sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_options& options);
+SYCLAMP_API sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_options& options = {},
+                             const std::vector<sycl::event>& dependencies = {});
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -27,6 +27,11 @@ struct engine_statistics {
 
 /// What every operation needs: an in-order queue, the tuning profile of its device, and the compiled kernels.
 ///
+/// On an in-order queue of the caller's, operations follow the caller's own work on that queue. Beside an out-of-order
+/// queue, the engine keeps an in-order queue of its own in the same context (`is_ordered_by_events`). Only events order
+/// its operations with the caller's work: give each operation the events of the work that it depends on as
+/// `dependencies`, and let your own work depend on the event that the operation returns.
+///
 /// An engine is a handle: copies share everything and are cheap, and moving is copying. Engines do not know of each
 /// other, so any number of them, on any devices, may be used by any threads at once. Kernels are compiled when they are
 /// first needed and kept on disk (see docs/architecture.md, "The kernel cache").
@@ -41,11 +46,12 @@ class SYCLAMP_API engine {
   /// \throws no_device_error, with what to install, if there is none.
   engine();
 
-  /// An engine on the caller's queue. Work that fails after it was submitted goes to the caller's `async_handler`.
-  /// \param queue    must be in-order: operations rely on it instead of waiting.
+  /// An engine on the caller's queue. Work that fails after it was submitted goes to the `async_handler` of the queue.
+  /// \param queue    if it is in-order, operations go to it. If not, operations go to an in-order queue of the engine's
+  ///                 on the same device and context; failures of that queue are thrown by the next call.
   /// \param profile  name of the tuning profile to use; empty means the one that fits the device, or the one that the
   ///                 environment variable SYCLAMP_PROFILE names.
-  /// \throws invalid_argument if the queue is not in-order or there is no such profile.
+  /// \throws invalid_argument if there is no such profile.
   explicit engine(sycl::queue queue, std::string_view profile = {});
 
   // Moving is copying, so that a handle that was moved from stays usable.
@@ -54,8 +60,11 @@ class SYCLAMP_API engine {
   engine& operator=(const engine&) = default;
   engine& operator=(engine&& other) noexcept { return *this = other; }
 
-  /// The queue to which all operations of this engine go.
+  /// The in-order queue to which all operations of this engine go.
   sycl::queue& queue() const;
+
+  /// True if the engine was made with an out-of-order queue, so that its operations go to a queue of its own.
+  bool is_ordered_by_events() const;
 
   /// Name of the profile in use, one of `profile_names()`.
   std::string_view profile_name() const;
@@ -74,6 +83,9 @@ class SYCLAMP_API engine {
   // For the library's own operations.
   launch::kernel_library& kernels() const;
   sycl::event order_after(const std::vector<sycl::event>& dependencies) const;  ///< what follows on the queue waits
+  void need_dependencies(const char* call, const std::vector<sycl::event>& dependencies, const char* events) const;
+  void wait_for(const std::vector<sycl::event>& events) const;  ///< waits for events of any queue, in one wait
+  std::shared_ptr<void> order_calls() const;                    ///< while it is held, `need_dependencies` accepts none
 
  private:
   struct impl;

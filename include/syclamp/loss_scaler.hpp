@@ -67,9 +67,16 @@ struct scaler_options {
 /// the scale.
 ///
 /// A scaler is a handle: copies share everything, and moving is copying. It is for one thread at a time, except for the
-/// ledger. Everything that it is given belongs to its queue. The scaler keeps scratch memory per list. When it sees a
-/// new list, it frees the memory of lists that nobody else holds, unless they were used while a graph was recorded.
-/// Making lists takes time: make them once, and change their addresses.
+/// ledger. The scaler keeps scratch memory per list. When it sees a new list, it frees the memory of lists that nobody
+/// else holds, unless they were used while a graph was recorded. Making lists takes time: make them once, and change
+/// their addresses.
+///
+/// Lists and optimizers may belong to other queues and devices than the scaler's, as in model parallelism. Gradients
+/// are inspected and applied on the queue of their list; the scale moves on the scaler's own. Within one context,
+/// events order the queues, and the host does not wait. Across contexts, results travel through host memory: each
+/// `step`, `unscale`, `inspect`, `accumulate`, `step_accumulated`, or `scale` of a loss there, waits exactly once, and
+/// a joint step waits once for all contexts together. Such calls cannot be recorded, and a scaler with a consensus
+/// refuses them.
 class SYCLAMP_API loss_scaler {
  public:
   /// \throws invalid_argument if the policy or an option is not valid
@@ -82,15 +89,18 @@ class SYCLAMP_API loss_scaler {
   loss_scaler& operator=(loss_scaler&& other) noexcept { return *this = other; }
 
   // --- A step -------------------------------------------------------------------------------------------------------
-  // Every call begins when its `dependencies` are complete. All of them throw invalid_argument if a list or an
-  // optimizer belongs to another queue than the scaler.
+  // Every call begins when its `dependencies` are complete, on all queues that it uses.
+  //
+  // If the engine was made with an out-of-order queue, `step`, `unscale`, `inspect`, `accumulate` and
+  // `step_accumulated` need the events of the backward pass as dependencies. Without any they throw misuse_error.
 
   /// Begins a step. Your backward pass multiplies the loss, or its gradient, by the scale.
   /// \return the scale in device memory; with several scales, the first of them (`scale_stride`)
   const float* begin_step(const std::vector<sycl::event>& dependencies = {});
 
-  /// Complete when the scale that `begin_step` returned may be read. Work on the scaler's own in-order queue is ordered
-  /// without it.
+  /// Complete when the scale that `begin_step` returned may be read: after the last `update` or replay of a recorded
+  /// step. Work on the scaler's own in-order queue is ordered without it. Call this before `queue::submit`, not in a
+  /// command group: after a recording it submits a command.
   sycl::event scale_ready() const;
 
   /// Begins a step and multiplies the loss by the scale, in place or to another list.

@@ -41,7 +41,8 @@ class SYCLAMP_API optimizer {
     return false;
   }
 
-  /// Submits the step to the queue of the gradients' engine. It must not wait, and its kernels must leave everything as
+  /// Submits the step to the queue of the gradients' engine, which the scaler has ordered after all dependencies of its
+  /// own call. It must not wait, and its kernels must leave everything as
   /// it is when the decision that they read on the device says so.
   virtual sycl::event apply(const step_inputs& inputs) = 0;
 

@@ -60,8 +60,9 @@ class SYCLAMP_API delayed_scaling {
   delayed_scaling& operator=(delayed_scaling&& other) noexcept { return *this = other; }
 
   /// Moves all scales, from an inspection of the tensors before they were quantised. Does not wait or allocate.
-  /// \param look  of a list with as many tensors, with `inspection_level::tensors`
-  sycl::event update(const inspector& inspector) const;
+  /// Dependencies and the returned event are as in gradients.hpp.
+  /// \param inspector  of a list with as many tensors, with `inspection_level::tensors`
+  sycl::event update(const inspector& inspector, const std::vector<sycl::event>& dependencies = {}) const;
 
   /// Options of a cast to the small format, with saturation, and of one back.
   cast_options quantize() const;
@@ -79,14 +80,17 @@ class SYCLAMP_API delayed_scaling {
 };
 
 /// out = what integers would keep of in: round(in · scale) in [-limit, limit], divided by the scale; in the type of
-/// `out`. Ties to even; a NaN stays a NaN. Does not wait or allocate.
+/// `out`. Ties to even; a NaN stays a NaN. Does not wait or allocate. Dependencies and the returned event are as in
+/// gradients.hpp.
 /// \throws invalid_argument if the lists do not fit (see gradients.hpp), or there are not as many scales as tensors
-SYCLAMP_API sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling);
+SYCLAMP_API sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling,
+                                      const std::vector<sycl::event>& dependencies = {});
 
 /// The gradient of `fake_quantize` as if nothing had been rounded: that of the output where the input was in the range,
 /// else 0. Gradients may be scaled, and are as much so afterwards; `gradient_in` may be `gradient_out`.
 /// \throws invalid_argument as `fake_quantize` does
 SYCLAMP_API sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gradient_out,
-                                               const tensor_list& gradient_in, const delayed_scaling& scaling);
+                                               const tensor_list& gradient_in, const delayed_scaling& scaling,
+                                               const std::vector<sycl::event>& dependencies = {});
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include <syclamp/engine.hpp>
 #include <syclamp/export.hpp>
@@ -34,7 +35,8 @@ enum class recording {
 /// submitted. So they must be the same for every step: what changes (gradients, learning rates, limits) changes in
 /// device memory. (After `tensor_list::set_address` call `loss_scaler::prepare`, which sends the new addresses to the
 /// device: a replay does not.) They must not change settings, and neither wait nor allocate: `loss_scaler::prepare`
-/// does that before. Callbacks of `loss_scaler::on_step` come from `report`.
+/// does that before. Callbacks of `loss_scaler::on_step` come from `report`. Give dependencies to the step, not to the
+/// calls.
 ///
 /// Where the device or the compiler has no graphs, or `recording::never` is given, each step makes the calls.
 ///
@@ -50,8 +52,11 @@ class SYCLAMP_API recorded_step {
   recorded_step& operator=(recorded_step&&) noexcept;
 
   /// Submits the step; does not wait.
-  /// \throws misuse_error if this was moved from
-  void operator()();
+  /// \param dependencies  the step begins when they are complete. They stand for those of all calls in it.
+  /// \return complete when the step is
+  /// \throws misuse_error if this was moved from, or the engine was made with an out-of-order queue and there are no
+  ///         dependencies
+  sycl::event operator()(const std::vector<sycl::event>& dependencies = {});
 
   /// Whether there is a graph; else the calls are made each time.
   bool is_recorded() const;

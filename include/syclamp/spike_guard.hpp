@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <syclamp/export.hpp>
 #include <syclamp/loss_scaler.hpp>
@@ -36,9 +37,11 @@ class SYCLAMP_API spike_guard {
   spike_guard& operator=(const spike_guard&) = default;
   spike_guard& operator=(spike_guard&& other) noexcept { return *this = other; }
 
-  /// Looks at `*value`, in device memory, and enters it into the mean. Does not wait.
+  /// Looks at `*value`, in device memory, when the dependencies are complete, and enters it into the mean. Does not
+  /// wait.
   /// \throws invalid_argument if the scaler belongs to another queue
-  sycl::event check(const float* value, const loss_scaler& scaler) const;
+  sycl::event check(const float* value, const loss_scaler& scaler,
+                    const std::vector<sycl::event>& dependencies = {}) const;
 
  private:
   struct impl;

@@ -10,6 +10,7 @@
 #include "backends/profiles.hpp"
 #include "engine/device_facts.hpp"
 #include "engine/device_fault.hpp"
+#include "engine/device_memory.hpp"
 #include "engine/event_order.hpp"
 #include "engine/process_exit.hpp"
 #include "engine/recording.hpp"
@@ -47,14 +48,18 @@ const profile& profile_for(const sycl::device& device, std::string_view requeste
 }
 
 sycl::queue checked(sycl::queue queue) {
-  if (!queue.is_in_order())
-    throw invalid_argument(
-        "the queue is not in-order, and syclamp orders its kernels by it; make it with "
-        "sycl::queue{device, sycl::property::queue::in_order{}}");
   if (const std::string why = launch::obstacle(queue.get_device()); !why.empty())
     throw no_device_error(
         fmt::format("cannot use {}: {}", queue.get_device().get_info<sycl::info::device::name>(), why));
   return queue;
+}
+
+/// An in-order queue beside an out-of-order one.
+sycl::queue in_order_queue(const sycl::queue& beside, const std::shared_ptr<fault_record>& faults) {
+  using namespace sycl::property::queue;
+  sycl::property_list properties{in_order{}};
+  if (beside.has_property<enable_profiling>()) properties = {in_order{}, enable_profiling{}};
+  return {beside.get_context(), beside.get_device(), fault_handler(faults), properties};
 }
 
 /// GPUs before accelerators before CPUs, devices that cannot be used left out.
@@ -84,24 +89,30 @@ sycl::queue best_queue(const std::shared_ptr<fault_record>& faults) {
 
 struct SYCLAMP_HIDDEN engine::impl {
   /// \param reported  where the queue's handler puts faults; null if the queue has a handler of the caller
-  impl(sycl::queue given, std::string_view profile_name, std::shared_ptr<fault_record> reported)
+  impl(sycl::queue given, std::string_view profile_name, std::shared_ptr<fault_record> reported, bool by_events)
       : faults(std::move(reported)),
+        is_ordered_by_events(by_events),
         queue(checked(std::move(given))),
         tuning(profile_for(queue.get_device(), profile_name)),
-        kernels(launch::make_kernel_library(queue, tuning)) {
+        kernels(launch::make_kernel_library(queue, tuning)),
+        order_word(allocate_on_device<std::uint32_t>(queue, 1)) {
     watch_runtime();
   }
 
   static std::shared_ptr<impl> make(sycl::queue given, std::string_view profile_name) {
     need_runtime();
-    return translated("engine", [&] { return make_state<impl>(std::move(given), profile_name, nullptr); });
+    return translated("engine", [&] {
+      if (given.is_in_order()) return make_state<impl>(std::move(given), profile_name, nullptr, false);
+      const auto faults = std::make_shared<fault_record>();
+      return make_state<impl>(in_order_queue(given, faults), profile_name, faults, true);
+    });
   }
 
   static std::shared_ptr<impl> make_on_best_device() {
     need_runtime();
     return translated("engine", [] {
       const auto faults = std::make_shared<fault_record>();
-      return make_state<impl>(best_queue(faults), std::string_view{}, faults);
+      return make_state<impl>(best_queue(faults), std::string_view{}, faults, false);
     });
   }
 
@@ -113,10 +124,13 @@ struct SYCLAMP_HIDDEN engine::impl {
   }
 
   std::shared_ptr<fault_record> faults;
+  bool is_ordered_by_events;
   sycl::queue queue;
   const profile& tuning;
   std::unique_ptr<launch::kernel_library> kernels;
+  usm_array<std::uint32_t> order_word;  ///< written by the commands that wait for events
   std::atomic<std::uint64_t> waits = 0;
+  std::atomic<std::uint32_t> ordered_calls = 0;  ///< whose dependencies were given to a recorded step
 };
 
 engine::engine() : impl_(impl::make_on_best_device()) {}
@@ -128,6 +142,7 @@ sycl::queue& engine::queue() const {
   impl_->raise_faults();
   return impl_->queue;
 }
+bool engine::is_ordered_by_events() const { return impl_->is_ordered_by_events; }
 std::string_view engine::profile_name() const { return impl_->tuning.name; }
 launch::kernel_library& engine::kernels() const {
   need_runtime();
@@ -136,7 +151,22 @@ launch::kernel_library& engine::kernels() const {
 
 sycl::event engine::order_after(const std::vector<sycl::event>& dependencies) const {
   if (dependencies.empty()) return {};
-  return submit_after(queue(), dependencies);
+  return submit_after(queue(), impl_->order_word.get(), dependencies);
+}
+
+/// \param events  which events are meant, for the message
+void engine::need_dependencies(const char* call, const std::vector<sycl::event>& dependencies,
+                               const char* events) const {
+  if (!impl_->is_ordered_by_events || !dependencies.empty() || impl_->ordered_calls != 0) return;
+  throw misuse_error(
+      fmt::format("{}: the engine was made with an out-of-order queue, so only events order its operations, and there "
+                  "are no dependencies; pass {}",
+                  call, events));
+}
+
+std::shared_ptr<void> engine::order_calls() const {
+  ++impl_->ordered_calls;
+  return {impl_.get(), [kept = impl_](impl* held) { --held->ordered_calls; }};
 }
 
 void engine::compile_all() const {
@@ -148,6 +178,13 @@ void engine::wait() const {
   need_no_recording(queue());
   impl_->waits.fetch_add(1, std::memory_order_relaxed);
   translated("wait", [&] { impl_->queue.wait_and_throw(); });
+  impl_->raise_faults();
+}
+
+void engine::wait_for(const std::vector<sycl::event>& events) const {
+  need_no_recording(queue());
+  impl_->waits.fetch_add(1, std::memory_order_relaxed);
+  translated("wait", [&] { sycl::event::wait_and_throw(events); });
   impl_->raise_faults();
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/device_fault.hpp"
+#include "engine/event_order.hpp"
 #include "engine/process_exit.hpp"
 #include "engine/recordable_state.hpp"
 #include "engine/recording.hpp"
@@ -45,8 +46,8 @@ std::optional<finished_graph> record(sycl::queue queue, const std::function<void
   }
 }
 
-void replay(sycl::queue& queue, const finished_graph& graph) {
-  translated("recorded_step", [&] { queue.ext_oneapi_graph(graph); });
+sycl::event replay(sycl::queue& queue, const finished_graph& graph) {
+  return translated("recorded_step", [&] { return queue.ext_oneapi_graph(graph); });
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ namespace {
 struct finished_graph {};
 
 std::optional<finished_graph> record(const sycl::queue&, const std::function<void()>&) { return std::nullopt; }
-void replay(sycl::queue&, const finished_graph&) {}
+sycl::event replay(sycl::queue&, const finished_graph&) { return {}; }
 
 }  // namespace
 }  // namespace SYCLAMP_NAMESPACE
@@ -75,6 +76,7 @@ struct SYCLAMP_HIDDEN recorded_step::impl {
 recorded_step::recorded_step(const engine& engine, std::function<void()> calls, recording mode)
     : impl_(std::make_unique<impl>(impl{engine, std::move(calls), std::nullopt})) {
   if (!impl_->calls) throw invalid_argument("recorded_step: there are no calls; give a function that submits a step");
+  const auto ordered = engine.order_calls();
   if (mode == recording::if_possible) impl_->graph = record(engine.queue(), impl_->calls);
 }
 
@@ -84,12 +86,15 @@ recorded_step::~recorded_step() {
 recorded_step::recorded_step(recorded_step&&) noexcept = default;
 recorded_step& recorded_step::operator=(recorded_step&&) noexcept = default;
 
-void recorded_step::operator()() {
+sycl::event recorded_step::operator()(const std::vector<sycl::event>& dependencies) {
   need_state();
-  if (impl_->graph)
-    replay(impl_->engine.queue(), *impl_->graph);
-  else
-    impl_->calls();
+  const engine& engine = impl_->engine;
+  engine.need_dependencies("recorded_step", dependencies, "the events of the backward pass");
+  engine.order_after(dependencies);
+  if (impl_->graph) return replay(engine.queue(), *impl_->graph);
+  const auto ordered = engine.order_calls();
+  impl_->calls();
+  return submit_marker(engine);
 }
 
 bool recorded_step::is_recorded() const {

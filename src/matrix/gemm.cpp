@@ -195,13 +195,14 @@ std::optional<problem> checked(const matrix_view& a, const matrix_view& b, const
 }  // namespace
 
 sycl::event gemm(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
-                 const gemm_options& options) {
+                 const gemm_options& options, const std::vector<sycl::event>& dependencies) {
   const auto product = checked(a, b, c, options);
-  if (!product) return {};
+  if (!product) return engine.order_after(dependencies);
   return translated("gemm", [&] {
     const path& chosen = choose(engine, *product, options.path);
     // Without an inner dimension there is nothing to multiply, and libraries stumble over it (oneMKL ends the program).
     const path& best = product->k != 0 ? chosen : matrix::portable_path();
+    engine.order_after(dependencies);
     const sycl::event done = best.submit(engine, *product);
     return product->has_epilogue() && !best.has_epilogue() ? matrix::submit_epilogue(engine, *product) : done;
   });

@@ -75,34 +75,39 @@ void check_loss(const char* layer, const loss_values& loss, const matrix_view& m
 }  // namespace
 
 sycl::event linear(const engine& engine, const matrix_view& x, const matrix_view& weight, const array_view& bias,
-                   const matrix_view& y, activation function, std::string_view path) {
-  return gemm(engine, x, transposed(weight), y, {.bias = bias, .function = function, .path = path});
+                   const matrix_view& y, activation function, std::string_view path,
+                   const std::vector<sycl::event>& dependencies) {
+  return gemm(engine, x, transposed(weight), y, {.bias = bias, .function = function, .path = path}, dependencies);
 }
 
 sycl::event linear_backward(const engine& engine, const matrix_view& x, const matrix_view& weight,
-                            const matrix_view& dy, const linear_gradients& gradients, std::string_view path) {
-  sycl::event last;
+                            const matrix_view& dy, const linear_gradients& gradients, std::string_view path,
+                            const std::vector<sycl::event>& dependencies) {
+  sycl::event last = engine.order_after(dependencies);
   if (gradients.x) last = gemm(engine, dy, weight, *gradients.x, {.path = path});
   if (gradients.weight) last = gemm(engine, transposed(dy), x, *gradients.weight, {.path = path});
   if (gradients.bias.count() != 0) last = sum_rows(engine, dy, gradients.bias);
   return last;
 }
 
-sycl::event sum_rows(const engine& engine, const matrix_view& in, const array_view& sums) {
+sycl::event sum_rows(const engine& engine, const matrix_view& in, const array_view& sums,
+                     const std::vector<sycl::event>& dependencies) {
   check("sum_rows", "in", in, in);
   check("sum_rows", "sums", sums, in.columns());
-  if (in.columns() == 0) return {};
+  const sycl::event ordered = engine.order_after(dependencies);
+  if (in.columns() == 0) return ordered;
   launch::kernel_library& library = engine.kernels();
   return library.submit(engine.queue(), launch::sum_rows, groups_for_columns(library, in.columns()), in.data(),
                         in.type(), in.stride(), in.rows(), columns_of(in), writable(sums.data()), sums.type());
 }
 
 sycl::event activate(const engine& engine, const matrix_view& x, const matrix_view& y, activation f,
-                     const array_view& bias) {
+                     const array_view& bias, const std::vector<sycl::event>& dependencies) {
   check("activate", "x", x, x);
   check("activate", "y", y, x);
   if (bias.count() != 0) check("activate", "bias", bias, x.columns());
-  if (is_empty(x)) return {};
+  const sycl::event ordered = engine.order_after(dependencies);
+  if (is_empty(x)) return ordered;
   launch::kernel_library& library = engine.kernels();
   return library.submit(engine.queue(), launch::activate_rows, library.groups_for(launch::activate_rows, x.rows()),
                         x.data(), x.type(), x.stride(), writable(y.data()), y.type(), y.stride(), x.rows(),
@@ -110,12 +115,13 @@ sycl::event activate(const engine& engine, const matrix_view& x, const matrix_vi
 }
 
 sycl::event activate_backward(const engine& engine, const matrix_view& x, const matrix_view& dy, const matrix_view& dx,
-                              activation f, const array_view& bias) {
+                              activation f, const array_view& bias, const std::vector<sycl::event>& dependencies) {
   check("activate_backward", "x", x, x);
   check("activate_backward", "dy", dy, x);
   check("activate_backward", "dx", dx, x);
   if (bias.count() != 0) check("activate_backward", "bias", bias, x.columns());
-  if (is_empty(x)) return {};
+  const sycl::event ordered = engine.order_after(dependencies);
+  if (is_empty(x)) return ordered;
   launch::kernel_library& library = engine.kernels();
   return library.submit(engine.queue(), launch::activate_gradient,
                         library.groups_for(launch::activate_gradient, x.rows()), x.data(), x.type(), x.stride(),
@@ -124,12 +130,14 @@ sycl::event activate_backward(const engine& engine, const matrix_view& x, const 
 }
 
 sycl::event layer_norm(const engine& engine, const matrix_view& x, const array_view& scale, const array_view& shift,
-                       const matrix_view& y, const row_statistics& statistics, float epsilon) {
+                       const matrix_view& y, const row_statistics& statistics, float epsilon,
+                       const std::vector<sycl::event>& dependencies) {
   check("layer_norm", "x", x, x);
   check("layer_norm", "y", y, x);
   check("layer_norm", "scale", scale, x.columns());
   check("layer_norm", "shift", shift, x.columns());
-  if (is_empty(x)) return {};
+  const sycl::event ordered = engine.order_after(dependencies);
+  if (is_empty(x)) return ordered;
   check_given("layer_norm", "statistics.mean", statistics.mean);
   check_given("layer_norm", "statistics.inverse_deviation", statistics.inverse_deviation);
   return engine.kernels().submit(engine.queue(), launch::layer_norm_rows, x.rows(), x.data(), x.type(), x.stride(),
@@ -139,7 +147,8 @@ sycl::event layer_norm(const engine& engine, const matrix_view& x, const array_v
 
 sycl::event layer_norm_backward(const engine& engine, const matrix_view& x, const array_view& scale,
                                 const matrix_view& dy, const row_statistics& statistics, const matrix_view& dx,
-                                const array_view& dscale, const array_view& dshift) {
+                                const array_view& dscale, const array_view& dshift,
+                                const std::vector<sycl::event>& dependencies) {
   const char* layer = "layer_norm_backward";
   check(layer, "x", x, x);
   check(layer, "dy", dy, x);
@@ -147,7 +156,8 @@ sycl::event layer_norm_backward(const engine& engine, const matrix_view& x, cons
   check(layer, "scale", scale, x.columns());
   check(layer, "dscale", dscale, x.columns());
   check(layer, "dshift", dshift, x.columns());
-  if (x.columns() == 0) return {};
+  const sycl::event ordered = engine.order_after(dependencies);
+  if (x.columns() == 0) return ordered;
   check_given(layer, "statistics.mean", statistics.mean);
   check_given(layer, "statistics.inverse_deviation", statistics.inverse_deviation);
   launch::kernel_library& library = engine.kernels();
@@ -164,12 +174,13 @@ sycl::event layer_norm_backward(const engine& engine, const matrix_view& x, cons
 
 sycl::event softmax_cross_entropy(const engine& engine, const matrix_view& logits, const std::uint32_t* labels,
                                   const loss_values& loss, const std::optional<matrix_view>& gradient,
-                                  const scalar& loss_scale) {
+                                  const scalar& loss_scale, const std::vector<sycl::event>& dependencies) {
   const char* layer = "softmax_cross_entropy";
   check(layer, "logits", logits, logits);
   if (gradient) check(layer, "gradient", *gradient, logits);
   check_loss(layer, loss, logits);
   check_given(layer, "labels", labels);
+  engine.order_after(dependencies);
   const auto weight = static_cast<float>(1.0 / static_cast<double>(logits.rows()));
   engine.kernels().submit(engine.queue(), launch::cross_entropy_rows, logits.rows(), logits.data(), logits.type(),
                           logits.stride(), labels, columns_of(logits), weight, loss_scale.address(), loss_scale.value(),
@@ -180,12 +191,13 @@ sycl::event softmax_cross_entropy(const engine& engine, const matrix_view& logit
 
 sycl::event mean_squared_error(const engine& engine, const matrix_view& y, const matrix_view& target,
                                const loss_values& loss, const std::optional<matrix_view>& gradient,
-                               const scalar& loss_scale) {
+                               const scalar& loss_scale, const std::vector<sycl::event>& dependencies) {
   const char* layer = "mean_squared_error";
   check(layer, "y", y, y);
   check(layer, "target", target, y);
   if (gradient) check(layer, "gradient", *gradient, y);
   check_loss(layer, loss, y);
+  engine.order_after(dependencies);
   const auto weight = static_cast<float>(1.0 / (static_cast<double>(y.rows()) * static_cast<double>(y.columns())));
   engine.kernels().submit(engine.queue(), launch::squared_error_rows, y.rows(), y.data(), y.type(), y.stride(),
                           target.data(), target.type(), target.stride(), columns_of(y), weight, loss_scale.address(),

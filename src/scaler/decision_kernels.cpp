@@ -71,9 +71,17 @@ gradient_workspace decision_kernels::make_workspace(const tensor_list& gradients
   return {std::move(workspace), std::move(decisions), leaves_out_some, has_no_squares};
 }
 
+gradient_workspace decision_kernels::make_guest(const tensor_list& gradients) const {
+  gradient_workspace guest = make_workspace(gradients);
+  guest.imported =
+      std::make_shared<const usm_array<inspection>>(allocate_on_device<inspection>(engine_.queue(), options_.scales));
+  return guest;
+}
+
 // --- Inspection and decision ---
 
-const inspection* decision_kernels::results(const gradient_workspace& list) const {
+inspection* decision_kernels::results(const gradient_workspace& list) const {
+  if (list.imported) return list.imported->get();
   return has_one_scale() ? list.inspection.result() : list.inspection.group_results();
 }
 
@@ -127,12 +135,12 @@ const kernels::rank_flags* decision_kernels::gather_ranks(const gradient_workspa
   return rank_flags_.get();
 }
 
-void decision_kernels::decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
-                              std::uint32_t mode) const {
+sycl::event decision_kernels::decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
+                                     std::uint32_t mode) const {
   const kernels::rank_flags* ranks = gather_ranks(list, max_norm, mode);
-  engine_.kernels().submit(engine_.queue(), launch::decide_gradients, 1, results(list), ranks, memory_.get(),
-                           states_.get(), open_steps_.get(), options_.scales, max_norm.address, max_norm.value,
-                           mode | together(), list.index, list.decisions());
+  return engine_.kernels().submit(engine_.queue(), launch::decide_gradients, 1, results(list), ranks, memory_.get(),
+                                  states_.get(), open_steps_.get(), options_.scales, max_norm.address, max_norm.value,
+                                  mode | together(), list.index, list.decisions());
 }
 
 void decision_kernels::inspect_and_decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
@@ -153,8 +161,8 @@ sycl::event decision_kernels::unscale(const gradient_workspace& list, const tens
     return add_up_and_decide(list, max_norm, mode | together());
   }
   inspect(list);
-  decide(list, max_norm, mode);
-  return convert(list.inspection.tensors(), unscaled, scale_factor(kernels::factor_kind::divide));
+  const sycl::event decided = decide(list, max_norm, mode);
+  return convert(list.inspection.tensors(), unscaled, scale_factor(kernels::factor_kind::divide), decided);
 }
 
 void decision_kernels::skip_if_invalid(const gradient_workspace& list) const {
@@ -164,6 +172,12 @@ void decision_kernels::skip_if_invalid(const gradient_workspace& list) const {
 
 step_gate decision_kernels::make_gate(const gradient_workspace& list) const {
   return {memory_.get(), open_steps_.get(), options_.scales, list.decisions()};
+}
+
+void decision_kernels::import_results(const gradient_workspace& list, bool is_scaled,
+                                      const std::uint32_t* invalid) const {
+  engine_.kernels().submit_items(engine_.queue(), launch::import_inspection, options_.scales, results(list),
+                                 options_.scales, is_scaled ? states_.get() : nullptr, invalid, memory_.get());
 }
 
 // --- Several optimizers ---

@@ -24,6 +24,8 @@ struct gradient_workspace {
   bool leaves_out_replicated = false;  ///< on ranks other than 0: only some of the tensors count in the norm
   bool has_no_squares = false;         ///< on ranks other than 0: all tensors are replicated, none counts in the norm
   std::uint32_t index = 0;             ///< number of the list in records, in order of first use
+  /// Results of a list on another queue, copied here.
+  std::shared_ptr<const usm_array<syclamp::inspection>> imported = {};
 
   step_decision* decisions() const { return decision_memory->get(); }
 };
@@ -39,6 +41,7 @@ class decision_kernels {
 
   // In device memory, one per scale (`memory`: one for all).
   kernels::scaler_memory* memory() const { return memory_.get(); }
+  kernels::open_step* open_steps() const { return open_steps_.get(); }
   scale_state* states() const { return states_.get(); }
   const float* scale() const { return &states_.get()->scale; }
   const step_decision* always_apply() const { return always_apply_.get(); }
@@ -54,11 +57,23 @@ class decision_kernels {
 
   gradient_workspace make_workspace(const tensor_list& gradients) const;
 
+  /// For a list that belongs to another queue, and is inspected there: results are imported.
+  gradient_workspace make_guest(const tensor_list& gradients) const;
+
+  /// The results of an inspection, in device memory; one per scale.
+  inspection* results(const gradient_workspace& list) const;
+
+  /// Completes results that were copied from another queue.
+  /// \param is_scaled  the gradients are scaled, but the other queue may not have known by what
+  /// \param invalid    in device memory: not 0 if the other queue has found an invalid number
+  void import_results(const gradient_workspace& list, bool is_scaled, const std::uint32_t* invalid) const;
+
   // --- Inspection and decision. `mode`: bits `kernels::decide_…`; `max_norm` may be absent: no clipping ---
 
   void inspect(const gradient_workspace& list) const;
   void inspect_unscaled(const gradient_workspace& list) const;  ///< of sums
-  void decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm, std::uint32_t mode) const;
+  sycl::event decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
+                     std::uint32_t mode) const;
   void inspect_and_decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
                           std::uint32_t mode) const;
 
@@ -98,7 +113,6 @@ class decision_kernels {
   bool has_one_kernel() const { return has_one_scale() && !options_.consensus; }
   std::uint32_t together() const { return options_.skip_together ? kernels::decide_together : 0u; }
   usm_array<step_decision> initial_decisions() const;
-  const inspection* results(const gradient_workspace& list) const;
   sycl::event add_up_and_decide(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
                                 std::uint32_t mode) const;
   sycl::event inspect_step(const gradient_workspace& list, const kernels::scalar_argument& max_norm,

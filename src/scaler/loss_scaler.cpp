@@ -9,9 +9,11 @@
 #include <fmt/format.h>
 
 #include "engine/command_queue.hpp"
+#include "engine/event_order.hpp"
 #include "engine/recording.hpp"
 #include "engine/staged_upload.hpp"
 #include "scaler/decision_kernels.hpp"
+#include "scaler/list_decisions.hpp"
 #include "scaler/scaler_ledger.hpp"
 #include "scaler/scaling_rule.hpp"
 #include "scaler/snapshot_check.hpp"
@@ -61,11 +63,20 @@ void check_options(const scaler_options& options, const scaling_policy& policy) 
 }  // namespace
 
 struct SYCLAMP_HIDDEN loss_scaler::impl {
+  // The gate keeps the scaler and the decisions alive as long as somebody may clip by hand.
+  struct kept_gate {
+    step_gate gate;
+    std::shared_ptr<impl> scaler;
+    std::shared_ptr<const usm_array<step_decision>> decision_memory;
+  };
+
   impl(syclamp::engine owner, const scaling_policy& initial, const scaler_options& options)
       : policy((initial.validate(), initial)),
         kernels(std::move(owner), (check_options(options, initial), options)),
         ledger(engine(), options.ledger, options.scales),
-        protocol(kernels, ledger),
+        queues(kernels),
+        decisions(kernels),
+        protocol(kernels, queues, ledger),
         rule_upload(engine().queue(), 1) {
     kernels.prepare();
     kernels.restart(scaler_snapshot::fresh(policy, options.scales));
@@ -75,33 +86,82 @@ struct SYCLAMP_HIDDEN loss_scaler::impl {
   const scaler_options& options() const { return kernels.options(); }
   bool is_enabled() const { return policy.mode != scaling_mode::disabled; }
 
-  void inspect_and_decide(known_list& list, const kernels::scalar_argument& max_norm, std::uint32_t mode) {
+  void decide(known_list& list, const syclamp::kernels::scalar_argument& max_norm, std::uint32_t mode) {
     protocol.mark_decided();
-    kernels.inspect_and_decide(list, max_norm, mode);
+    decisions.decide(list, max_norm, mode);
   }
 
-  sycl::event apply(optimizer& stepping, known_list& list, const step_decision* decisions) {
+  sycl::event begin(const char* call, known_list& list, const std::vector<sycl::event>& dependencies) const {
+    known_list* const only[] = {&list};
+    return decisions.begin(call, only, dependencies);
+  }
+
+  /// \param checked  the optimizer whose numbers are checked; null: none
+  unscaled_gradients unscale(const std::shared_ptr<impl>& self, const tensor_list& gradients,
+                             const tensor_list& unscaled, const step_options& options,
+                             const std::vector<sycl::event>& dependencies, optimizer* checked) {
+    protocol.need_scaled("unscale");
+    const auto max_norm = limit_argument("unscale", "max_norm", options.max_norm);
+    known_list& list = protocol.known("unscale", gradients);
+    protocol.need_untouched("unscale", list);
+    protocol.need_no_sums("unscale", gradients);
+    protocol.need_no_sums("unscale", unscaled);
+    check_unscaling(gradients, unscaled);
+    begin("unscale", list, dependencies);
+    if (checked != nullptr) decisions.check_numbers(list, *checked);  // before ranks agree
+    sycl::event done;
+    if (list.queue == nullptr) {
+      done = kernels.unscale(list, unscaled, max_norm);
+    } else {
+      decide(list, max_norm, decide_scale | decide_apply | decide_unscaled);
+      const auto scale = list.queue->mirror().scale_factor(syclamp::kernels::factor_kind::divide);
+      done = convert(gradients, unscaled, scale, submit_marker(list.queue->get_engine()));
+    }
+    protocol.mark_unscaled(list, unscaled);
+    const decision_kernels& there = list.queue == nullptr ? kernels : list.queue->mirror();
+    const auto kept = std::make_shared<kept_gate>(there.make_gate(list.local()), self, list.local().decision_memory);
+    return unscaled_gradients(unscaling{unscaled, done, {kept, &kept->gate}});
+  }
+
+  sycl::event apply(optimizer& stepping, known_list& list, const step_decision* decided) {
     const bool is_unscaled = list.unscaled_to != 0, has_many_scales = !kernels.has_one_scale();
     list.reached = stage::stepped;
+    const step_decision* there = decided;  // where the list's own queue finds them
+    if (list.queue != nullptr)
+      there = decided == list.decisions() ? list.local().decisions() : list.queue->mirror().always_apply();
     sycl::event done;
     try {
       const tensor_list& gradients = is_unscaled ? stepping.unscaled_gradients() : stepping.gradients();
-      done = stepping.apply({gradients, decisions, has_many_scales});
+      done = stepping.apply({gradients, there, has_many_scales});
     } catch (...) {
-      kernels.withdraw(list, decisions);
+      kernels.withdraw(list, decided);
       throw;
     }
-    if (!policy.clear_on_skip) return done;
+    if (policy.clear_on_skip) done = clear_skipped(stepping.gradients(), there, done);
+    decisions.end(list, done);
+    return done;
+  }
+
+  sycl::event clear_skipped(const tensor_list& gradients, const step_decision* decided, const sycl::event& done) const {
     constexpr auto decision_words = static_cast<std::uint32_t>(sizeof(step_decision) / sizeof(std::uint32_t));
-    return clear_unless(stepping.gradients(), &decisions->apply, has_many_scales ? decision_words : 0, 1);
+    return clear_unless(gradients, &decided->apply, kernels.has_one_scale() ? 0 : decision_words, 1, done);
   }
 
   sycl::event update(float new_scale) {
     const sycl::event done = kernels.update(protocol.end_step(), new_scale, ledger.ring());
-    scale_ready = done;
+    set_scale_ready(done);
+    decisions.end_step(queues);
     ledger.ring().publish(engine());
     ledger.report();
     return done;
+  }
+
+  /// Events of a recording cannot be waited for, and each replay of it is an update that this scaler does not see.
+  void set_scale_ready(const sycl::event& ordered) {
+    if (is_recording(engine().queue()))
+      is_replayed = true;
+    else
+      scale_ready = ordered;
   }
 
   scale_state read_state(std::uint32_t index) const {
@@ -116,9 +176,12 @@ struct SYCLAMP_HIDDEN loss_scaler::impl {
   scaling_policy policy;
   decision_kernels kernels;
   scaler_ledger ledger;
+  remote_queues queues;
+  list_decisions decisions;
   step_protocol protocol;
   staged_upload<syclamp::kernels::scaling_rule> rule_upload;
-  sycl::event scale_ready;  ///< of the last `update`: the scale is that of the next step
+  sycl::event scale_ready;   ///< of the last `update`: the scale is that of the next step
+  bool is_replayed = false;  ///< a graph may move the scale at any time
 };
 
 loss_scaler::loss_scaler(engine engine, const scaling_policy& policy, const scaler_options& options)
@@ -127,12 +190,15 @@ loss_scaler::loss_scaler(engine engine, const scaling_policy& policy, const scal
 // --- A step ---
 
 const float* loss_scaler::begin_step(const std::vector<sycl::event>& dependencies) {
-  impl_->engine().order_after(dependencies);
+  const sycl::event ordered = impl_->engine().order_after(dependencies);
+  if (!dependencies.empty()) impl_->set_scale_ready(ordered);
   impl_->protocol.begin_step();
   return impl_->kernels.scale();
 }
 
-sycl::event loss_scaler::scale_ready() const { return impl_->scale_ready; }
+sycl::event loss_scaler::scale_ready() const {
+  return impl_->is_replayed ? submit_marker(impl_->engine()) : impl_->scale_ready;
+}
 
 sycl::event loss_scaler::scale(const tensor_list& loss, const std::vector<sycl::event>& dependencies) {
   return scale(loss, loss, dependencies);
@@ -140,21 +206,26 @@ sycl::event loss_scaler::scale(const tensor_list& loss, const std::vector<sycl::
 
 sycl::event loss_scaler::scale(const tensor_list& loss, const tensor_list& scaled,
                                const std::vector<sycl::event>& dependencies) {
-  check_queue("scale", loss, impl_->engine());
   check_pair("scale", loss, scaled);
   impl_->protocol.need_scales_for(loss);
-  impl_->engine().order_after(dependencies);
+  remote_queue* queue = impl_->queues.find_or_make("scale", loss.get_engine());
+  if (queue == nullptr) {
+    const sycl::event ordered = impl_->engine().order_after(dependencies);
+    impl_->protocol.begin_step();
+    return convert(loss, scaled, impl_->kernels.scale_factor(kernels::factor_kind::multiply), ordered);
+  }
+  const sycl::event ordered = impl_->decisions.send_scales(*queue, dependencies);
   impl_->protocol.begin_step();
-  return convert(loss, scaled, impl_->kernels.scale_factor(kernels::factor_kind::multiply));
+  const sycl::event done = convert(loss, scaled, queue->mirror().scale_factor(kernels::factor_kind::multiply), ordered);
+  if (queue->is_in_home_context()) impl_->engine().order_after({done});
+  return done;
 }
 
 unscaled_gradients loss_scaler::unscale(optimizer& optimizer, const step_options& options,
                                         const std::vector<sycl::event>& dependencies) {
-  impl_->protocol.need_scaled("unscale");
-  check_queue("unscale", optimizer.gradients(), impl_->engine());
-  impl_->engine().order_after(dependencies);
-  impl_->kernels.check_numbers(optimizer);  // before ranks agree
-  return unscale(optimizer.gradients(), optimizer.unscaled_gradients(), options);
+  impl_->protocol.need_scaled("unscale");  // before there is anything wrong with the shadow
+  return impl_->unscale(impl_, optimizer.gradients(), optimizer.unscaled_gradients(), options, dependencies,
+                        &optimizer);
 }
 
 unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const step_options& options,
@@ -164,25 +235,7 @@ unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const step
 
 unscaled_gradients loss_scaler::unscale(const tensor_list& gradients, const tensor_list& unscaled,
                                         const step_options& options, const std::vector<sycl::event>& dependencies) {
-  step_protocol& protocol = impl_->protocol;
-  protocol.need_scaled("unscale");
-  const auto max_norm = limit_argument("unscale", "max_norm", options.max_norm);
-  known_list& list = protocol.known("unscale", gradients);
-  protocol.need_untouched("unscale", list);
-  protocol.need_no_sums("unscale", gradients);
-  protocol.need_no_sums("unscale", unscaled);
-  check_unscaling(gradients, unscaled);
-  impl_->engine().order_after(dependencies);
-  const sycl::event done = impl_->kernels.unscale(list, unscaled, max_norm);
-  protocol.mark_unscaled(list, unscaled);
-  // The gate keeps the scaler and the decisions alive as long as somebody may clip by hand.
-  struct kept_gate {
-    step_gate gate;
-    std::shared_ptr<impl> scaler;
-    std::shared_ptr<const usm_array<step_decision>> decision_memory;
-  };
-  const auto kept = std::make_shared<kept_gate>(impl_->kernels.make_gate(list), impl_, list.decision_memory);
-  return unscaled_gradients(unscaling{unscaled, done, {kept, &kept->gate}});
+  return impl_->unscale(impl_, gradients, unscaled, options, dependencies, nullptr);
 }
 
 const step_decision* loss_scaler::inspect(const tensor_list& gradients, const step_options& options,
@@ -192,10 +245,10 @@ const step_decision* loss_scaler::inspect(const tensor_list& gradients, const st
   known_list& list = impl_->protocol.known("inspect", gradients);
   impl_->protocol.need_untouched("inspect", list);
   impl_->protocol.need_no_sums("inspect", gradients);
-  impl_->engine().order_after(dependencies);
-  impl_->inspect_and_decide(list, max_norm, decide_scale | decide_apply);
+  impl_->begin("inspect", list, dependencies);
+  impl_->decide(list, max_norm, decide_scale | decide_apply);
   list.reached = stage::stepped;
-  return list.decisions();
+  return list.local().decisions();
 }
 
 sycl::event loss_scaler::step(optimizer& optimizer, const step_options& options,
@@ -204,14 +257,17 @@ sycl::event loss_scaler::step(optimizer& optimizer, const step_options& options,
   const auto max_norm = limit_argument("step", "max_norm", options.max_norm);
   known_list& list = impl_->protocol.known("step", optimizer.gradients());
   impl_->protocol.need_steppable(optimizer, list, options);
-  impl_->engine().order_after(dependencies);
-  const bool has_checked_numbers = impl_->kernels.check_numbers(optimizer), is_fresh = list.reached == stage::fresh;
+  impl_->begin("step", list, dependencies);
+  const bool has_checked_numbers = impl_->decisions.check_numbers(list, optimizer),
+             is_fresh = list.reached == stage::fresh;
   if (!impl_->is_enabled() && !options.max_norm && is_fresh && !has_checked_numbers) {
     impl_->protocol.mark_uninspected();
     return impl_->apply(optimizer, list, impl_->kernels.always_apply());
   }
   if (is_fresh) {
-    impl_->inspect_and_decide(list, max_norm, decide_scale | decide_apply);
+    impl_->decide(list, max_norm, decide_scale | decide_apply);
+  } else if (list.queue != nullptr) {
+    impl_->decisions.skip_if_invalid(list);
   } else if (has_checked_numbers) {
     impl_->kernels.skip_if_invalid(list);
   }
@@ -234,34 +290,14 @@ sycl::event loss_scaler::step(std::span<optimizer* const> optimizers, const step
     if (!ids.insert(optimizers[i]->gradients().prepared().id).second)
       throw invalid_argument("step: two of the optimizers have the same list of gradients; each may be given once");
   }
-  impl_->engine().order_after(dependencies);
+  std::vector<known_list*> lists;
+  for (std::size_t i = 0; i < optimizers.size(); ++i) lists.push_back(&list_at(i));
+  sycl::event done = impl_->decisions.begin("step", lists, dependencies);
   kernels.clear_joint_flags();
-  for (optimizer* stepping : optimizers) kernels.check_numbers(*stepping);
-  for (std::size_t i = 0; i < optimizers.size(); ++i) {
-    const known_list& list = list_at(i);
-    const bool is_fresh = list.reached == stage::fresh;
-    if (is_fresh) kernels.inspect(list);
-    // The record has the norm of gradients that were unscaled before already.
-    std::uint32_t report = i == 0 ? std::uint32_t{kernels::report_first} : 0u;
-    if (options.clip_separately) report |= kernels::report_norm;
-    if (!options.clip_separately && is_fresh) report |= kernels::report_squares;
-    kernels.report_jointly(list, max_norm, !is_fresh, report);
-  }
-  std::uint32_t mode = decide_scale | decide_apply | decide_jointly;
-  if (!options.clip_separately) mode |= decide_joint_norm;
-  for (std::size_t i = 0; i < optimizers.size(); ++i) {
-    known_list& list = list_at(i);
-    if (list.reached == stage::fresh) {
-      kernels.decide(list, max_norm, mode);
-      mode |= decide_norm_known;
-    } else {
-      kernels.skip_jointly(list);
-    }
-    list.reached = stage::stepped;
-  }
+  for (std::size_t i = 0; i < optimizers.size(); ++i) impl_->decisions.check_numbers(*lists[i], *optimizers[i]);
+  impl_->decisions.decide_jointly(lists, max_norm, options.clip_separately);
   kernels.clear_joint_flags();
   protocol.mark_decided();
-  sycl::event done;
   std::size_t next = 0;
   try {
     for (; next < optimizers.size(); ++next)
@@ -298,19 +334,19 @@ sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_l
                                     const std::vector<sycl::event>& dependencies) {
   step_protocol& protocol = impl_->protocol;
   protocol.need_scaled("accumulate");
-  check_queue("accumulate", gradients, impl_->engine());
   if (check_pair("accumulate", gradients, sum))
     throw invalid_argument("accumulate: the gradients and their sum are the same memory; give the sum its own");
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
   known_list& list = protocol.known("accumulate", gradients);
   protocol.need_untouched("accumulate", list);
   protocol.need_no_sums("accumulate", gradients, &sum);
+  const sycl::event ordered = impl_->begin("accumulate", list, dependencies);
   protocol.open_window(sum);
   list.is_in_open_step = true;
-  impl_->engine().order_after(dependencies);
-  impl_->inspect_and_decide(list, no_limit, decide_scale | decide_micro_batch | decide_together);
-  return convert(gradients, sum, impl_->kernels.scale_factor(kernels::factor_kind::divide), true,
-                 {&list.decisions()->apply, 1});
+  impl_->decide(list, no_limit, decide_scale | decide_micro_batch | decide_together);
+  const decision_kernels& there = list.queue == nullptr ? impl_->kernels : list.queue->mirror();
+  return convert(gradients, sum, there.scale_factor(kernels::factor_kind::divide), ordered, true,
+                 {&list.local().decisions()->apply, 1});
 }
 
 sycl::event loss_scaler::step_accumulated(optimizer& optimizer, const step_options& options,
@@ -319,10 +355,9 @@ sycl::event loss_scaler::step_accumulated(optimizer& optimizer, const step_optio
   check_float32("step_accumulated", optimizer.gradients(), "sums of micro-batches are FP32");
   known_list& list = impl_->protocol.known("step_accumulated", optimizer.gradients());
   impl_->protocol.need_fresh("step_accumulated", list);
-  impl_->engine().order_after(dependencies);
-  impl_->kernels.check_numbers(optimizer);
-  impl_->kernels.inspect_unscaled(list);
-  impl_->kernels.decide(list, max_norm, decide_apply | decide_unscaled | decide_mean | decide_together);
+  impl_->begin("step_accumulated", list, dependencies);
+  impl_->decisions.check_numbers(list, optimizer);
+  impl_->decisions.decide_on_sums(list, max_norm, decide_apply | decide_unscaled | decide_mean | decide_together);
   impl_->protocol.close_window(optimizer.gradients());
   return impl_->apply(optimizer, list, list.decisions());
 }
@@ -389,6 +424,7 @@ void loss_scaler::load(const scaler_snapshot& snapshot) {
                                        snapshot.scales.size(), impl_->options().scales));
   impl_->policy = snapshot.policy;
   impl_->protocol.reset();
+  impl_->decisions.end_step(impl_->queues);
   impl_->kernels.restart(snapshot);
   impl_->ledger.restore(snapshot);
 }

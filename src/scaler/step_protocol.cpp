@@ -21,8 +21,9 @@ bool shares_memory(const tensor_list& first, const tensor_list& second) {
 
 }  // namespace
 
-step_protocol::step_protocol(const decision_kernels& kernels, scaler_ledger& ledger)
+step_protocol::step_protocol(const decision_kernels& kernels, remote_queues& queues, scaler_ledger& ledger)
     : kernels_(kernels),
+      queues_(queues),
       ledger_(ledger),
       recordable_(kernels.get_engine().queue(), [this] { return copy_progress(); }) {}
 
@@ -35,9 +36,11 @@ known_list& step_protocol::known(const char* call, const tensor_list& gradients)
     found->second.is_recorded = found->second.is_recorded || is_recording(engine.queue());
     return found->second;
   }
-  check_queue(call, gradients, engine);
   need_scales_for(gradients);
-  known_list list{kernels_.make_workspace(gradients)};
+  remote_queue* queue = queues_.find_or_make(call, gradients.get_engine());
+  known_list list{queue == nullptr ? kernels_.make_workspace(gradients) : kernels_.make_guest(gradients)};
+  list.queue = queue;
+  if (queue != nullptr) list.remote = std::make_unique<remote_list>(queue->mirror(), engine, gradients);
   release_lists();
   list.index = ledger_.add_list(gradients);
   return lists_.emplace(id, std::move(list)).first->second;
@@ -45,18 +48,25 @@ known_list& step_protocol::known(const char* call, const tensor_list& gradients)
 
 /// Frees what is kept for lists that nobody else holds.
 void step_protocol::release_lists() {
-  constexpr long own_handles = 2;  // the workspace's and the ledger's
+  const auto own_handles = [&](std::uint64_t id, const known_list& list) {
+    long handles = list.remote ? 3 : 2;  // the workspace's and the ledger's, and that of the workspace on its own queue
+    for (const auto& queue : queues_.all()) handles += queue->guest_handles(id);
+    return handles;
+  };
   std::vector<std::uint64_t> ids;
   std::vector<std::uint32_t> indices;
   for (const auto& [id, list] : lists_)
     if (list.reached == stage::fresh && !list.is_in_open_step && !list.is_recorded &&
-        list.inspection.tensors().use_count() == own_handles) {
+        list.inspection.tensors().use_count() == own_handles(id, list)) {
       ids.push_back(id);
       indices.push_back(list.index);
     }
   if (ids.empty()) return;
   ledger_.remove_lists(indices);
-  for (const std::uint64_t id : ids) lists_.erase(id);
+  for (const std::uint64_t id : ids) {
+    lists_.erase(id);
+    for (const auto& queue : queues_.all()) queue->release_guest(id);
+  }
 }
 
 void step_protocol::need_scales_for(const tensor_list& list) const {

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "engine/recordable_state.hpp"
 #include "scaler/decision_kernels.hpp"
+#include "scaler/remote_queue.hpp"
 #include "scaler/scaler_ledger.hpp"
 #include "syclamp/export.hpp"
 
@@ -24,14 +26,23 @@ struct known_list : gradient_workspace {
   std::uint64_t unscaled_to = 0;  ///< the list that holds them unscaled, by its id + 1; 0: none
   bool is_in_open_step = false;   ///< the record of the step may come to name its tensors
   bool is_recorded = false;       ///< a graph may use it at any time
+  remote_queue* queue = nullptr;  ///< to which it belongs; null: the scaler's own
+  std::unique_ptr<remote_list> remote = {};
+
+  /// The workspace on the list's own queue.
+  const gradient_workspace& local() const {
+    if (remote) return remote->workspace;
+    return *this;
+  }
 };
 
 class step_protocol {
  public:
-  step_protocol(const decision_kernels& kernels, scaler_ledger& ledger);
+  step_protocol(const decision_kernels& kernels, remote_queues& queues, scaler_ledger& ledger);
 
   /// The list, as it is known; a new one is allocated, and lists that nobody else holds are released.
-  /// \throws invalid_argument if the list belongs to another queue, or has more groups than there are scales
+  /// \throws invalid_argument if the list has more groups than there are scales, or is of a context that cannot
+  ///         be used
   known_list& known(const char* call, const tensor_list& gradients);
 
   /// \throws invalid_argument if the tensors have more groups than there are scales
@@ -84,6 +95,7 @@ class step_protocol {
   std::function<void()> copy_progress();
 
   const decision_kernels& kernels_;
+  remote_queues& queues_;
   scaler_ledger& ledger_;
   std::map<std::uint64_t, known_list> lists_;  ///< by id
   bool is_scaled_ = false, is_decided_ = false, is_window_open_ = false;

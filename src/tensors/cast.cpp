@@ -13,12 +13,8 @@ namespace SYCLAMP_NAMESPACE {
 using kernels::factor_kind;
 using kernels::factor_per;
 
-sycl::event cast(const tensor_list& in, const tensor_list& out) {
-  check_pair("cast", in, out);
-  return convert(in, out, {});
-}
-
-sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_options& options) {
+sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_options& options,
+                 const std::vector<sycl::event>& dependencies) {
   check_pair("cast", in, out);
   if (options.divide)
     for (std::size_t i = 0; i < in.size(); ++i)
@@ -31,14 +27,14 @@ sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_optio
                     : options.divide          ? factor_kind::divide
                                               : factor_kind::multiply;
   const command_queue queue(in.get_engine());
-  sycl::event cleared;
-  if (options.saturated != nullptr) cleared = queue.memset(options.saturated, 0, sizeof *options.saturated);
+  sycl::event ordered = in.get_engine().order_after(dependencies);
+  if (options.saturated != nullptr) ordered = queue.memset(options.saturated, 0, sizeof *options.saturated);
   if (options.rounding_mode == rounding::to_nearest && !options.saturate && options.saturated == nullptr)
-    return convert(in, out, {.values = options.scales, .kind = kind, .per = factor_per::tensor});
+    return convert(in, out, {.values = options.scales, .kind = kind, .per = factor_per::tensor}, ordered);
   const auto &from = in.prepared(), &to = out.prepared();
   launch::kernel_library& library = in.get_engine().kernels();
   const auto groups = library.groups_for(launch::cast_list, from.chunks);
-  if (groups == 0) return cleared;
+  if (groups == 0) return ordered;
   return library.submit(queue, launch::cast_list, groups, from.addresses, from.kinds, to.addresses, to.kinds,
                         from.starts, from.tensors, options.scales, kind, options.saturate,
                         options.rounding_mode == rounding::stochastic, options.seed, options.step, options.saturated);

@@ -25,12 +25,13 @@ struct condition {
 };
 
 /// The lists have been checked.
+/// \param ordered  the event of `engine::order_after`, which is the result if there are no elements
 inline sycl::event convert(const tensor_list& in, const tensor_list& out, const factor& multiplier,
-                           bool accumulate = false, const condition& only = {}) {
+                           const sycl::event& ordered = {}, bool accumulate = false, const condition& only = {}) {
   const auto &from = in.prepared(), &to = out.prepared();
   launch::kernel_library& library = in.get_engine().kernels();
   const auto groups = library.groups_for(launch::convert_list, from.chunks);
-  if (groups == 0) return {};
+  if (groups == 0) return ordered;
   return library.submit(in.get_engine().queue(), launch::convert_list, groups, from.addresses, from.kinds, to.addresses,
                         to.kinds, from.starts, from.tensors, multiplier.values, multiplier.value, multiplier.kind,
                         multiplier.per, multiplier.stride, accumulate, only.word, only.wanted);
@@ -38,12 +39,13 @@ inline sycl::event convert(const tensor_list& in, const tensor_list& out, const 
 
 /// Sets every element to zero, unless the word of its group, in device memory, is `spared`. The words lie `stride`
 /// apart; 0: one for all. Null: always.
+/// \param ordered  as for `convert`
 inline sycl::event clear_unless(const tensor_list& list, const std::uint32_t* words, std::uint32_t stride,
-                                std::uint32_t spared) {
+                                std::uint32_t spared, const sycl::event& ordered = {}) {
   const auto& table = list.prepared();
   launch::kernel_library& library = list.get_engine().kernels();
   const auto groups = library.groups_for(launch::clear_list, table.chunks);
-  if (groups == 0) return {};
+  if (groups == 0) return ordered;
   return library.submit(list.get_engine().queue(), launch::clear_list, groups, table.addresses, table.starts,
                         table.kinds, table.tensors, words, stride, spared);
 }

@@ -36,15 +36,16 @@ unscaled_gradients unscale(const tensor_list& in, const tensor_list& out, const 
                            const std::vector<sycl::event>& dependencies) {
   const auto divisor = scale_argument("unscale", scale);
   check_unscaling(in, out);
-  in.get_engine().order_after(dependencies);
-  return unscaled_gradients(unscaling{out, convert(in, out, divided_by(divisor))});
+  const sycl::event ordered = in.get_engine().order_after(dependencies);
+  return unscaled_gradients(unscaling{out, convert(in, out, divided_by(divisor), ordered)});
 }
 
 sycl::event scale(const tensor_list& in, const tensor_list& out, const scalar& factor,
                   const std::vector<sycl::event>& dependencies) {
   check_pair("scale", in, out);
-  in.get_engine().order_after(dependencies);
-  return convert(in, out, {.values = factor.address(), .value = factor.value(), .kind = factor_kind::multiply});
+  const sycl::event ordered = in.get_engine().order_after(dependencies);
+  return convert(in, out, {.values = factor.address(), .value = factor.value(), .kind = factor_kind::multiply},
+                 ordered);
 }
 
 unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, const scalar& scale,
@@ -52,15 +53,15 @@ unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, con
   const auto divisor = scale_argument("accumulate", scale);
   check_pair("accumulate", in, sum);
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
-  in.get_engine().order_after(dependencies);
+  const sycl::event ordered = in.get_engine().order_after(dependencies);
   const condition only{unless_bad != nullptr ? &unless_bad->flags : nullptr, found_nothing};
-  return unscaled_gradients(unscaling{sum, convert(in, sum, divided_by(divisor), true, only)});
+  return unscaled_gradients(unscaling{sum, convert(in, sum, divided_by(divisor), ordered, true, only)});
 }
 
 sycl::event clear_gradients(const tensor_list& list, const inspection* only_if_bad,
                             const std::vector<sycl::event>& dependencies) {
-  list.get_engine().order_after(dependencies);
-  return clear_unless(list, only_if_bad != nullptr ? &only_if_bad->flags : nullptr, 0, found_nothing);
+  const sycl::event ordered = list.get_engine().order_after(dependencies);
+  return clear_unless(list, only_if_bad != nullptr ? &only_if_bad->flags : nullptr, 0, found_nothing, ordered);
 }
 
 sycl::event clip_coefficient(const engine& engine, const inspection* inspected, const scalar& max_norm,
@@ -85,9 +86,9 @@ sycl::event clip(const unscaled_gradients& gradients, const clip_result* result,
   const tensor_list& list = gradients.list();
   check_given("clip", "result", result);
   check_pair("clip", list, list);
-  list.get_engine().order_after(dependencies);
+  const sycl::event ordered = list.get_engine().order_after(dependencies);
   check_limits(gradients, &result->coefficient, 1, 1);
-  return convert(list, list, {.values = &result->coefficient, .kind = factor_kind::multiply});
+  return convert(list, list, {.values = &result->coefficient, .kind = factor_kind::multiply}, ordered);
 }
 
 sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result* results,
@@ -96,11 +97,12 @@ sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result
   const tensor_list& list = gradients.list();
   check_given("clip_by_group", "results", results);
   check_pair("clip_by_group", list, list);
-  list.get_engine().order_after(dependencies);
+  const sycl::event ordered = list.get_engine().order_after(dependencies);
   check_limits(gradients, &results->coefficient, list.groups(), stride);
   return convert(
       list, list,
-      {.values = &results->coefficient, .kind = factor_kind::multiply, .per = factor_per::group, .stride = stride});
+      {.values = &results->coefficient, .kind = factor_kind::multiply, .per = factor_per::group, .stride = stride},
+      ordered);
 }
 
 sycl::event clip_by_value(const unscaled_gradients& gradients, const scalar& limit,

@@ -41,7 +41,7 @@ class inspection_workspace {
   kernels::chunk_statistics* statistics() const { return statistics_.get(); }
   inspection* result() const { return result_.get(); }
   const inspection* tensor_results() const { return details_ ? details_->tensor_results.get() : nullptr; }
-  const inspection* group_results() const { return details_ ? details_->group_results.get() : nullptr; }
+  inspection* group_results() const { return details_ ? details_->group_results.get() : nullptr; }
   const exponent_histogram* histogram() const { return details_ ? details_->histogram.get() : nullptr; }
 
   /// For a workspace with details.

@@ -51,7 +51,7 @@ unscaled_gradients inspector::unscale(const tensor_list& out, const scalar& scal
   list().get_engine().order_after(dependencies);
   if (workspace.has_details()) {
     workspace.inspect(divisor);
-    return syclamp::unscale(workspace.tensors(), out, scale);
+    return syclamp::unscale(workspace.tensors(), out, scale, dependencies);
   }
   workspace.unscale_chunks(out, divisor);
   return unscaled_gradients(unscaling{out, workspace.add_up(divisor)});

@@ -106,14 +106,6 @@ std::optional<std::pair<std::size_t, std::size_t>> shared_memory_of(const tensor
   return {};
 }
 
-void check_queue(const char* operation, const tensor_list& list, const engine& engine) {
-  if (list.get_engine().queue() != engine.queue())
-    throw invalid_argument(
-        fmt::format("{}: the list of tensors belongs to another queue than the scaler, so nothing would order their "
-                    "kernels; make both with the same engine, or with engines on the same queue",
-                    operation));
-}
-
 void check_float32(const char* operation, const tensor_list& list, const char* remedy) {
   if (list.is_all(element_type::float32)) return;
   for (std::size_t i = 0; i < list.size(); ++i)

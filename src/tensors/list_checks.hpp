@@ -25,9 +25,6 @@ void check_sizes(const char* operation, const tensor_list& in, const tensor_list
 /// A tensor of each list that overlap each other, if there are any.
 std::optional<std::pair<std::size_t, std::size_t>> shared_memory_of(const tensor_list& first, const tensor_list& other);
 
-/// The list belongs to the engine's queue.
-void check_queue(const char* operation, const tensor_list& list, const engine& engine);
-
 /// Every tensor is FP32.
 void check_float32(const char* operation, const tensor_list& list, const char* remedy);
 

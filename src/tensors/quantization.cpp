@@ -89,7 +89,7 @@ delayed_scaling::delayed_scaling(const tensor_list& tensors, float limit, const 
   impl_ = make_state<impl>(tensors.get_engine(), std::vector<float>(tensors.size(), limit), options);
 }
 
-sycl::event delayed_scaling::update(const inspector& inspector) const {
+sycl::event delayed_scaling::update(const inspector& inspector, const std::vector<sycl::event>& dependencies) const {
   const auto count = static_cast<std::uint32_t>(impl_->limits.size());
   if (inspector.device_tensors() == nullptr)
     throw invalid_argument(
@@ -99,8 +99,9 @@ sycl::event delayed_scaling::update(const inspector& inspector) const {
                                        inspector.list().size()));
   if (inspector.list().get_engine().queue() != impl_->engine.queue())
     throw invalid_argument("delayed_scaling: the inspector belongs to another queue; make both with the same engine");
-  if (count == 0) return {};
   const engine& engine = impl_->engine;
+  const sycl::event ordered = engine.order_after(dependencies);
+  if (count == 0) return ordered;
   return engine.kernels().submit_items(engine.queue(), launch::update_scales, count, inspector.device_tensors(), count,
                                        impl_->device_limits.get(), impl_->options.latest_only, impl_->options.history,
                                        impl_->history.get(), impl_->rows.get(), impl_->scales.get());
@@ -129,27 +130,31 @@ float delayed_scaling::limit(std::size_t tensor) const {
   return impl_->limits[tensor];
 }
 
-sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling) {
+sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling,
+                          const std::vector<sycl::event>& dependencies) {
   check_pair("fake_quantize", in, out);
   check_scaling("fake_quantize", in, scaling);
   const auto &from = in.prepared(), &to = out.prepared();
+  const sycl::event ordered = in.get_engine().order_after(dependencies);
   launch::kernel_library& library = in.get_engine().kernels();
   const auto groups = library.groups_for(launch::fake_quantize, from.chunks);
-  if (groups == 0) return {};
+  if (groups == 0) return ordered;
   return library.submit(in.get_engine().queue(), launch::fake_quantize, groups, from.addresses, from.kinds,
                         to.addresses, to.kinds, from.starts, from.tensors, scaling.device_scales(),
                         scaling.device_limits());
 }
 
 sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gradient_out,
-                                   const tensor_list& gradient_in, const delayed_scaling& scaling) {
+                                   const tensor_list& gradient_in, const delayed_scaling& scaling,
+                                   const std::vector<sycl::event>& dependencies) {
   check_scaling("fake_quantize_gradient", in, scaling);
   check_pair("fake_quantize_gradient", gradient_out, gradient_in);
   check_pair("fake_quantize_gradient", in, gradient_in);
   const auto &from = in.prepared(), &gradient = gradient_out.prepared(), &to = gradient_in.prepared();
+  const sycl::event ordered = in.get_engine().order_after(dependencies);
   launch::kernel_library& library = in.get_engine().kernels();
   const auto groups = library.groups_for(launch::straight_through, from.chunks);
-  if (groups == 0) return {};
+  if (groups == 0) return ordered;
   return library.submit(in.get_engine().queue(), launch::straight_through, groups, from.addresses, from.kinds,
                         gradient.addresses, gradient.kinds, to.addresses, to.kinds, from.starts, from.tensors,
                         scaling.device_scales(), scaling.device_limits());

@@ -9,6 +9,7 @@
 //   resume_scaling      one work-item per scale  state[] → state[], no longer stopped
 //   guard_value         one work-item            a value far above its mean → user flags
 //   check_limits        one work-item            limits of clipping by hand → decision[]
+//   import_inspection   one work-item per scale  inspection[] of another queue → what one of this queue would be
 //
 // The kernels of a queue run one after the other, so what one of them leaves the next one may change without atomics.
 #pragma once
@@ -299,6 +300,27 @@ struct check_limits {
       open_steps[i].record.skipped_lists += decisions[i].apply;
       decisions[i].apply = 0;
     }
+  }
+};
+
+/// Runs after the results of another queue were copied. That queue may not have known the scale.
+template <scalar_tuning Tuning>
+struct import_inspection {
+  struct shared {};
+
+  /// `states`: of the scales; null if the gradients are not scaled. `invalid`: what the other queue has found out about
+  /// its numbers.
+  [[gnu::always_inline]] static void run(const work_item& item, shared&, inspection* results, std::uint32_t scales,
+                                         const scale_state* states, const std::uint32_t* invalid,
+                                         scaler_memory* memory) {
+    const std::uint64_t i = item.global_id<Tuning.group_size>();
+    if (i >= scales) return;
+    if (i == 0 && *invalid != 0) memory->invalid_numbers = 1;
+    if (states == nullptr) return;
+    const factor_pair unscale(states[i].scale, factor_kind::divide);
+    results[i].scale = states[i].scale;
+    results[i].unscaled_amax = unscale(results[i].amax);
+    if (is_finite(results[i].amax) && !is_finite(results[i].unscaled_amax)) results[i].flags |= found_inf;
   }
 };
 

@@ -33,12 +33,13 @@ struct gemm_options {
 /// What is written is rounded once, to nearest even. (A path of a vendor's library writes C before bias and activation,
 /// which are another kernel then: C is rounded once more. The order of its sums is its own, too.) Batches: A and B have
 /// as many matrices as C, or one, which is used for all. Does not wait or allocate memory of the device. No product at
-/// all (columns of A = 0) counts as 0.
+/// all (columns of A = 0) counts as 0. Begins when the dependencies are complete; the event is complete when C is
+/// written.
 /// \throws invalid_argument if sizes do not fit, a type is none of the three, C is transposed or may overlap A, B or
 /// the
 ///         bias, or a path is asked for that does not exist or cannot do this product
 SYCLAMP_API sycl::event gemm(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
-                             const gemm_options& options = {});
+                             const gemm_options& options = {}, const std::vector<sycl::event>& dependencies = {});
 
 /// A way to multiply matrices.
 struct gemm_path_report {

@@ -6,6 +6,9 @@
 /// bits), and write nothing but what they say. None waits or allocates. A row is a sample, a column a feature. Matrices
 /// are as in gemm.hpp (FP16, BF16 or FP32) but not transposed and not batched; so are arrays.
 ///
+/// Each of them begins when its `dependencies` are complete and everything before it on the engine's queue is. The
+/// event that it returns is complete when everything is written.
+///
 ///     linear(on, x, w1, b1, h, activation::none);      // h = x · w1ᵀ + b1
 ///     activate(on, h, a, activation::gelu);
 ///     linear(on, a, w2, b2, y);
@@ -19,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <syclamp/array_view.hpp>
 #include <syclamp/engine.hpp>
@@ -36,7 +40,7 @@ namespace SYCLAMP_NAMESPACE {
 /// \throws invalid_argument as `gemm` does
 SYCLAMP_API sycl::event linear(const engine& engine, const matrix_view& x, const matrix_view& weight,
                                const array_view& bias, const matrix_view& y, activation function = activation::none,
-                               std::string_view path = {});
+                               std::string_view path = {}, const std::vector<sycl::event>& dependencies = {});
 
 /// Where gradients go; those that are left out are not computed.
 struct linear_gradients {
@@ -49,18 +53,20 @@ struct linear_gradients {
 /// \throws invalid_argument as `gemm` does
 SYCLAMP_API sycl::event linear_backward(const engine& engine, const matrix_view& x, const matrix_view& weight,
                                         const matrix_view& dy, const linear_gradients& gradients,
-                                        std::string_view path = {});
+                                        std::string_view path = {}, const std::vector<sycl::event>& dependencies = {});
 
 /// sums[column] = Σ in[row][column].
-SYCLAMP_API sycl::event sum_rows(const engine& engine, const matrix_view& in, const array_view& sums);
+SYCLAMP_API sycl::event sum_rows(const engine& engine, const matrix_view& in, const array_view& sums,
+                                 const std::vector<sycl::event>& dependencies = {});
 
 /// y = f(x + bias); y may be x. The bias, one number for each column, may have no elements.
 SYCLAMP_API sycl::event activate(const engine& engine, const matrix_view& x, const matrix_view& y, activation f,
-                                 const array_view& bias = {});
+                                 const array_view& bias = {}, const std::vector<sycl::event>& dependencies = {});
 
 /// dx = dy · f'(x + bias); dx may be dy.
 SYCLAMP_API sycl::event activate_backward(const engine& engine, const matrix_view& x, const matrix_view& dy,
-                                          const matrix_view& dx, activation f, const array_view& bias = {});
+                                          const matrix_view& dx, activation f, const array_view& bias = {},
+                                          const std::vector<sycl::event>& dependencies = {});
 
 /// What the forward pass of a layer norm leaves for the backward one: FP32 in device memory, one for each row.
 struct row_statistics {
@@ -71,12 +77,13 @@ struct row_statistics {
 /// y = (x - mean) / √(variance + epsilon) · scale + shift, with mean and variance of each row.
 SYCLAMP_API sycl::event layer_norm(const engine& engine, const matrix_view& x, const array_view& scale,
                                    const array_view& shift, const matrix_view& y, const row_statistics& statistics,
-                                   float epsilon = 1e-5f);
+                                   float epsilon = 1e-5f, const std::vector<sycl::event>& dependencies = {});
 
 /// The gradients of `layer_norm` with respect to x, scale and shift.
 SYCLAMP_API sycl::event layer_norm_backward(const engine& engine, const matrix_view& x, const array_view& scale,
                                             const matrix_view& dy, const row_statistics& statistics,
-                                            const matrix_view& dx, const array_view& dscale, const array_view& dshift);
+                                            const matrix_view& dx, const array_view& dscale, const array_view& dshift,
+                                            const std::vector<sycl::event>& dependencies = {});
 
 /// Where a loss goes: FP32 in device memory.
 struct loss_values {
@@ -92,13 +99,15 @@ struct loss_values {
 SYCLAMP_API sycl::event softmax_cross_entropy(const engine& engine, const matrix_view& logits,
                                               const std::uint32_t* labels, const loss_values& loss,
                                               const std::optional<matrix_view>& gradient,
-                                              const scalar& loss_scale = 1.0f);
+                                              const scalar& loss_scale = 1.0f,
+                                              const std::vector<sycl::event>& dependencies = {});
 
 /// The mean over all elements of (y - target)², and its gradient with respect to y times the loss scale. `of_rows` gets
 /// the sum of each row.
 /// \param gradient    may be y; nothing: only the loss is computed
 SYCLAMP_API sycl::event mean_squared_error(const engine& engine, const matrix_view& y, const matrix_view& target,
                                            const loss_values& loss, const std::optional<matrix_view>& gradient,
-                                           const scalar& loss_scale = 1.0f);
+                                           const scalar& loss_scale = 1.0f,
+                                           const std::vector<sycl::event>& dependencies = {});
 
 }  // namespace SYCLAMP_NAMESPACE

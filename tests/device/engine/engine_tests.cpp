@@ -28,10 +28,6 @@ TEMPLATE_TEST_CASE_SIG("every kernel that the library can ask for compiles for p
     if (engine.profile_name() == profile_names()[Profile]) CHECK_NOTHROW(engine.compile_all());
 }
 
-TEST_CASE("a queue that is not in-order is refused with the remedy") {
-  CHECK_THROWS_MATCHES(engine(sycl::queue{}), invalid_argument, MessageMatches(ContainsSubstring("in_order")));
-}
-
 TEST_CASE("an unknown profile is refused with the known ones") {
   const sycl::queue queue{sycl::property::queue::in_order{}};
 
