@@ -74,6 +74,7 @@ struct SYCLAMP_HIDDEN loss_scaler::impl {
     list.reached = stage::stepped;
     sycl::event done;
     try {
+      if (policy.clear_on_skip) check_writable("clear_on_skip", stepping.gradients());
       const tensor_list& gradients = is_unscaled ? stepping.unscaled_gradients() : stepping.gradients();
       done = stepping.apply({gradients, decisions, has_many_scales});
     } catch (...) {
