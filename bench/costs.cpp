@@ -33,7 +33,7 @@ struct training {
     const auto gradients = cut(gradient.data, element_type::float16, options);
     const auto weights = cut(model.data, element_type::float16, options);
     for (std::size_t i = 0; i < gradients.size(); ++i)
-      all.push_back({.gradient = gradients[i].elements, .model = weights[i].elements});
+      all.push_back({.gradient = view_of(gradients[i]), .model = view_of(weights[i])});
     return all;
   }
 
@@ -106,13 +106,13 @@ std::optional<cost> new_addresses(const engine& engine, const settings&) {
   training run(engine, many, true);
   const buffer others(engine, many.elements * sizeof(std::uint16_t));
   fill(others.data, many.elements, element_type::float16);
-  std::array<std::vector<const void*>, 2> places;
+  std::array<std::vector<void*>, 2> places;
   for (const tensor& tensor : cut(run.gradient.data, element_type::float16, many))
-    places[0].push_back(tensor.elements.data());
+    places[0].push_back(tensor.data.writable_address());
   for (const tensor& tensor : cut(others.data, element_type::float16, many))
-    places[1].push_back(tensor.elements.data());
+    places[1].push_back(tensor.data.writable_address());
   // All have the same size; 7919 has no factor in common with their number.
-  std::vector<const void*> shuffled;
+  std::vector<void*> shuffled;
   for (std::size_t i = 0; i < many.tensors; ++i) shuffled.push_back(places[1][i * 7919 % many.tensors]);
   places[1] = shuffled;
   tensor_list gradients = run.optimizer.gradients();

@@ -27,12 +27,12 @@ float fill(void* data, std::uint64_t count, element_type type) {
   return value_of(largest);
 }
 
-std::vector<tensor> cut(const unsigned char* data, element_type type, const settings& options) {
+std::vector<tensor> cut(unsigned char* data, element_type type, const settings& options) {
   std::vector<tensor> tensors;
   for (std::uint64_t i = 0; i < options.tensors; ++i) {
     const std::uint64_t begin = options.elements * i / options.tensors,
                         end = options.elements * (i + 1) / options.tensors;
-    tensors.push_back({{data + begin * bytes_per_element(type), end - begin, type}});
+    tensors.push_back({{data + begin * bytes_per_element(type), type}, end - begin});
   }
   return tensors;
 }

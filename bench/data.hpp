@@ -25,7 +25,12 @@ struct buffer {
 float fill(void* data, std::uint64_t count, element_type type);
 
 /// The elements as `with.tensors` tensors of as equal sizes as can be, one after the other in memory.
-std::vector<tensor> cut(const unsigned char* data, element_type type, const settings& options);
+std::vector<tensor> cut(unsigned char* data, element_type type, const settings& options);
+
+/// A tensor that `cut` returned, as an optimizer takes it.
+inline array_view view_of(const tensor& tensor) {
+  return {tensor.data.writable_address(), tensor.count, tensor.data.type()};
+}
 
 /// Completes a row from its times.
 void fill_in(result& row, const std::string& op, element_type type, const settings& options, double bytes_per_element,

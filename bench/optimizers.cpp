@@ -59,7 +59,7 @@ result measure(const contender& contender, bool clip, const engine& engine, elem
   std::vector<parameter> parameters;
   const auto gradients = cut(gradient.data, type, options), weights = cut(model.data, type, options);
   for (std::size_t i = 0; i < gradients.size(); ++i)
-    parameters.push_back({.gradient = gradients[i].elements, .model = weights[i].elements});
+    parameters.push_back({.gradient = view_of(gradients[i]), .model = view_of(weights[i])});
   fused_optimizer optimizer(engine, parameters, contender.settings);
   loss_scaler scaler(engine, {.init_scale = 1024});
   scaler.prepare(optimizer.gradients());

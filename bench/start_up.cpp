@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Seconds that `program arguments…` takes with kernels cached in `cache`, its output thrown away.
-double seconds_of(const std::string& program, std::vector<std::string> arguments, const fs::path& cache) {
-  std::vector<char*> argv{const_cast<char*>(program.c_str())};
+double seconds_of(std::string program, std::vector<std::string> arguments, const fs::path& cache) {
+  std::vector<char*> argv{program.data()};
   for (auto& entry : arguments) argv.push_back(entry.data());
   argv.push_back(nullptr);
   std::string cache_here = "SYCLAMP_CACHE_DIR=" + cache.string();

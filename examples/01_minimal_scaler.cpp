@@ -33,7 +33,7 @@ int main() try {
 
   // Made once: the scaler (2^16, doubled after 2000 clean steps, halved after an overflow) and the list of gradients.
   syclamp::loss_scaler scaler(engine);
-  const syclamp::tensor_list list(engine, {{gradient_memory, "weights"}});
+  const syclamp::tensor_list list(engine, {{.data = gradient_memory, .name = "weights"}});
 
   std::size_t lost_without_scaling = 0;
   for (int step = 1; step <= 40; ++step) {

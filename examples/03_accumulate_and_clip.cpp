@@ -41,7 +41,7 @@ int main() try {
   const device_array<float> sums(engine, features, 0.0f), losses(engine, rows + 1);
 
   // The optimizer's gradients are the sums; the backward pass has its own.
-  const syclamp::tensor_list of_micro_batch(engine, {{gradients, "weights"}});
+  const syclamp::tensor_list of_micro_batch(engine, {{.data = gradients, .name = "weights"}});
   syclamp::fused_optimizer optimizer(engine, {{.gradient = sums, .model = weights, .name = "weights"}},
                                      syclamp::sgd{.lr = 0.2});
   syclamp::loss_scaler scaler(engine, {.init_scale = 256});

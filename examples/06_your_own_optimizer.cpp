@@ -51,7 +51,7 @@ class signum final : public syclamp::optimizer {
          const device_array<sycl::half>& model, float lr)
       : momentum(engine, model.size(), 0.0f, kind),
         weights(engine, model.size(), 0.0f, kind),
-        list_(engine, {{gradients, "weights"}}),
+        list_(engine, {{.data = gradients, .name = "weights"}}),
         decision_(engine, 1, kind),
         model_(model.data()),
         lr_(lr) {}

@@ -24,7 +24,7 @@ int main() try {
   std::vector<syclamp::tensor> tensors;
   std::size_t first = 0;
   for (const auto& [name, size] : layers) {
-    tensors.push_back({{gradients.data() + first, size}, name});
+    tensors.push_back({.data = gradients.data() + first, .count = size, .name = name});
     first += size;
   }
   const syclamp::tensor_list list(engine, tensors);

@@ -21,15 +21,17 @@ int main() try {
   const syclamp::device_array layer(engine, waves);
   const syclamp::device_array<sycl::half> bias(engine, sizes[1], 40'000.0f);  // large, but still finite
   const syclamp::device_array embedding(engine, sparse);
-  const syclamp::tensor_list scaled(engine,
-                                    {{layer, "layer.weight", 0}, {bias, "layer.bias", 0}, {embedding, "embedding", 1}});
+  const syclamp::tensor_list scaled(engine, {{.data = layer, .name = "layer.weight", .group = 0},
+                                             {.data = bias, .name = "layer.bias", .group = 0},
+                                             {.data = embedding, .name = "embedding", .group = 1}});
 
   // FP32 memory for what comes out of unscaling, and the few numbers that operations read and write on the device.
   const syclamp::device_array<float> memory(engine, sizes[0] + sizes[1] + sizes[2]);
   float* shadow = memory.data();
-  const syclamp::tensor_list unscaled(engine, {{{shadow, sizes[0]}, "layer.weight", 0},
-                                               {{shadow + sizes[0], sizes[1]}, "layer.bias", 0},
-                                               {{shadow + sizes[0] + sizes[1], sizes[2]}, "embedding", 1}});
+  const syclamp::tensor_list unscaled(
+      engine, {{.data = shadow, .count = sizes[0], .name = "layer.weight", .group = 0},
+               {.data = shadow + sizes[0], .count = sizes[1], .name = "layer.bias", .group = 0},
+               {.data = shadow + sizes[0] + sizes[1], .count = sizes[2], .name = "embedding", .group = 1}});
   const syclamp::device_array<syclamp::clip_result> clip_results(engine, scaled.groups());
 
   // Made once, used on every step.
@@ -53,9 +55,10 @@ int main() try {
   // The same gradients in FP8, each tensor with a scale of its own, and how many of them do not fit.
   const syclamp::device_array<std::uint8_t> bytes(engine, sizes[0]);
   const syclamp::device_array<std::uint64_t> counter(engine, 1);
-  const syclamp::tensor_list first(engine, {{layer, "layer.weight"}});
-  const syclamp::tensor_list small(engine,
-                                   {{{bytes.data(), sizes[0], syclamp::element_type::float8_e5m2}, "layer.weight"}});
+  const syclamp::tensor_list first(engine, {{.data = layer, .name = "layer.weight"}});
+  const syclamp::tensor_list small(
+      engine,
+      {{.data = {bytes.data(), syclamp::element_type::float8_e5m2}, .count = sizes[0], .name = "layer.weight"}});
   const syclamp::inspector look_at_first(first, syclamp::inspection_level::tensors);
   const syclamp::delayed_scaling scales(small);
   look_at_first.run();

@@ -13,10 +13,10 @@ int main() try {
   host[123'456] = sycl::half(70000.0f);
   const syclamp::device_array gradients(engine, host);
 
-  const syclamp::tensor_list list(engine, {{gradients, "layer1.weight"}});  // any number of tensors
-  const syclamp::inspector inspect(list);                                   // once; allocates and compiles
-  inspect.run();                                                            // each step; returns at once
-  const syclamp::inspection result = inspect.result();                      // waits
+  const syclamp::tensor_list list(engine, {{.data = gradients, .name = "layer1.weight"}});  // any number of tensors
+  const syclamp::inspector inspect(list);               // once; allocates and compiles
+  inspect.run();                                        // each step; returns at once
+  const syclamp::inspection result = inspect.result();  // waits
 
   std::cout << result.elements << " gradients: " << result.inf_count << " Inf, " << result.nan_count << " NaN, "
             << result.zero_count << " zero, " << result.subnormal_count << " subnormal\n";

@@ -13,8 +13,8 @@ namespace syclamp::training {
 
 /// Samples on the device. A classifier has labels, any other task has targets.
 struct batch {
-  matrix_view inputs;
-  std::optional<matrix_view> targets;
+  const_matrix_view inputs;
+  std::optional<const_matrix_view> targets;
   const std::uint32_t* labels = nullptr;
 };
 

@@ -7,10 +7,10 @@
 namespace syclamp::training {
 namespace {
 
-tensor_list with_output(const engine& engine, const tensor_list& weights, const array_view& output) {
+tensor_list with_output(const engine& engine, const tensor_list& weights, const const_array_view& output) {
   std::vector<tensor> all;
-  for (std::size_t i = 0; i < weights.size(); ++i) all.push_back({.elements = weights[i], .name = weights.name(i)});
-  all.push_back({.elements = output, .name = "output"});
+  for (std::size_t i = 0; i < weights.size(); ++i) all.push_back({.data = weights[i], .name = weights.name(i)});
+  all.push_back({.data = output, .name = "output"});
   return {engine, all};
 }
 
@@ -28,7 +28,7 @@ exponent_result exponents_of(const exponent_histogram& bins, const inspection& a
 
 }  // namespace
 
-gradient_watch::gradient_watch(const engine& engine, const tensor_list& weights, const array_view& output)
+gradient_watch::gradient_watch(const engine& engine, const tensor_list& weights, const const_array_view& output)
     : inspector_(with_output(engine, weights, output), inspection_level::histogram) {}
 
 void gradient_watch::record(std::uint64_t step, run_result& result) const {

@@ -9,7 +9,7 @@ namespace syclamp::training {
 /// Looks at the gradients of the weights and of the output, as they are stored.
 class gradient_watch {
  public:
-  gradient_watch(const engine& engine, const tensor_list& weights, const array_view& output);
+  gradient_watch(const engine& engine, const tensor_list& weights, const const_array_view& output);
 
   /// Adds what there is now to a result. Waits.
   void record(std::uint64_t step, run_result& result) const;

@@ -77,39 +77,42 @@ std::string model::gemm_path() const {
   return gemm_path_for(engine_, x, transposed(weight_of(last)), last.sums.matrix(rows, last.outputs));
 }
 
-matrix_view model::forward(const matrix_view& x) {
+matrix_view model::forward(const const_matrix_view& x) {
   const std::uint64_t rows = x.rows();
-  matrix_view input = x;
+  const_matrix_view input = x;
+  matrix_view output = layers_.front().sums.matrix(rows, layers_.front().outputs);
   for (const layer& layer : layers_) {
     const matrix_view sums = layer.sums.matrix(rows, layer.outputs);
     linear(engine_, input, weight_of(layer), {}, sums);
     if (layer.activated.count() != 0) {
-      input = layer.activated.matrix(rows, layer.outputs);
-      activate(engine_, sums, input, between_, layer.bias.view());
+      output = layer.activated.matrix(rows, layer.outputs);
+      activate(engine_, sums, output, between_, layer.bias.view());
     } else {
       if (layer.bias.count() != 0) activate(engine_, sums, sums, activation::none, layer.bias.view());
-      input = sums;
+      output = sums;
     }
+    input = output;
   }
-  return input;
+  return output;
 }
 
-sycl::event model::backward(const matrix_view& x, const matrix_view& dy) {
+sycl::event model::backward(const const_matrix_view& x, const const_matrix_view& dy) {
   const std::uint64_t rows = x.rows();
-  matrix_view gradient = dy;
+  const_matrix_view gradient = dy;
   sycl::event last;
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const auto& layer = layers_[i];
-    const matrix_view input = i == 0 ? x : layers_[i - 1].activated.matrix(rows, layer.inputs);
+    const const_matrix_view input = i == 0 ? x : layers_[i - 1].activated.matrix(rows, layer.inputs);
     linear_gradients wanted{.weight = layer.weight_gradient.matrix(layer.outputs, layer.inputs),
                             .bias = layer.bias_gradient.view()};
     if (i != 0) wanted.x = input_gradient_.matrix(rows, layer.inputs);
     last = linear_backward(engine_, input, weight_of(layer), gradient, wanted);
     if (i == 0) break;
     const auto& below = layers_[i - 1];
-    gradient = below.sums_gradient.matrix(rows, below.outputs);
-    activate_backward(engine_, below.sums.matrix(rows, below.outputs), *wanted.x, gradient, between_,
+    const matrix_view below_gradient = below.sums_gradient.matrix(rows, below.outputs);
+    activate_backward(engine_, below.sums.matrix(rows, below.outputs), *wanted.x, below_gradient, between_,
                       below.bias.view());
+    gradient = below_gradient;
   }
   return last;
 }

@@ -25,12 +25,12 @@ class model {
         std::uint64_t seed);
 
   /// The output of each row of `x`, valid until the next pass. Does not wait.
-  matrix_view forward(const matrix_view& x);
+  matrix_view forward(const const_matrix_view& x);
 
   /// The gradients of all weights of the last forward pass. Does not wait.
   /// \param dy  with respect to the output; may be scaled
   /// \return the event of its last kernel
-  sycl::event backward(const matrix_view& x, const matrix_view& dy);
+  sycl::event backward(const const_matrix_view& x, const const_matrix_view& dy);
 
   /// For an optimizer.
   const std::vector<parameter>& parameters() const { return parameters_; }

@@ -57,7 +57,7 @@ array_view trainer::whole_output_gradient() {
   return output_gradient_.view();
 }
 
-sycl::event trainer::compute_loss(const batch& batch, const matrix_view& y, float* mean,
+sycl::event trainer::compute_loss(const batch& batch, const const_matrix_view& y, float* mean,
                                   const std::optional<matrix_view>& dy) {
   const loss_values loss{row_losses_.floats(), mean};
   const device_value scale(engine_, scaler_.device_scale());

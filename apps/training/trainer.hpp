@@ -57,7 +57,8 @@ class trainer {
   std::string gemm_path() const { return model_.gemm_path(); }
 
  private:
-  sycl::event compute_loss(const batch& batch, const matrix_view& y, float* mean, const std::optional<matrix_view>& dy);
+  sycl::event compute_loss(const batch& batch, const const_matrix_view& y, float* mean,
+                           const std::optional<matrix_view>& dy);
   matrix_view gradient_of(const matrix_view& y) const;
   array_view whole_output_gradient();
   sycl::event forward_and_backward(const batch& batch, std::uint64_t slot, sycl::event& loss);

@@ -68,7 +68,8 @@ int main() try {
   {
     const syclamp::engine engine(queue_for(stream));
     const cudaStream_t engine_stream = sycl::get_native<cuda>(engine.queue());
-    const syclamp::tensor_list list(engine, {{{static_cast<sycl::half*>(gradients), elements}, "weights"}});
+    const syclamp::tensor_list list(
+        engine, {{.data = static_cast<sycl::half*>(gradients), .count = elements, .name = "weights"}});
     const syclamp::inspector inspect(list);
 
     order(stream, engine_stream);  // before syclamp reads what the stream computes

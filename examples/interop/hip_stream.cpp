@@ -67,7 +67,8 @@ int main() try {
   {
     const syclamp::engine engine(queue_for(stream));
     const hipStream_t engine_stream = sycl::get_native<hip>(engine.queue());
-    const syclamp::tensor_list list(engine, {{{static_cast<sycl::half*>(gradients), elements}, "weights"}});
+    const syclamp::tensor_list list(
+        engine, {{.data = static_cast<sycl::half*>(gradients), .count = elements, .name = "weights"}});
     const syclamp::inspector inspect(list);
 
     order(stream, engine_stream);  // before syclamp reads what the stream computes

@@ -65,7 +65,8 @@ int main() try {
         sycl::make_queue<level_zero>({commands, sycl_device, keep, {sycl::property::queue::in_order{}}}, sycl_context);
 
     const syclamp::engine engine(queue);
-    const syclamp::tensor_list list(engine, {{{static_cast<sycl::half*>(gradients), elements}, "weights"}});
+    const syclamp::tensor_list list(
+        engine, {{.data = static_cast<sycl::half*>(gradients), .count = elements, .name = "weights"}});
     const syclamp::inspector inspect(list);
     inspect.run();                                       // after what the command list has been given so far
     const syclamp::inspection found = inspect.result();  // waits

@@ -100,7 +100,7 @@ class device_array {
   /// The elements as what lists and optimizers take, if T is a type of elements.
   // NOLINTNEXTLINE(google-explicit-constructor): an array is used where a view is
   operator array_view() const
-    requires std::constructible_from<array_view, const T*, std::uint64_t>
+    requires std::constructible_from<array_view, T*, std::uint64_t>
   {
     return array_view(data(), size_);
   }

@@ -73,6 +73,6 @@ class SYCLAMP_API inspector {
 };
 
 /// Inspects one array and waits for the result.
-SYCLAMP_API inspection inspect(const engine& engine, array_view array);
+SYCLAMP_API inspection inspect(const engine& engine, const_array_view array);
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -8,6 +8,7 @@
 #include <syclamp/checkpoint.hpp>
 #include <syclamp/clip_result.hpp>
 #include <syclamp/device_array.hpp>
+#include <syclamp/element_pointer.hpp>
 #include <syclamp/element_type.hpp>
 #include <syclamp/engine.hpp>
 #include <syclamp/error.hpp>

@@ -3,6 +3,7 @@
 // was no such GPU.
 #include <cublas_v2.h>
 
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -49,7 +50,7 @@ std::string obstacle(const sycl::device& device) {
 
 std::string refusal(const problem& product) {
   if (product.batch >= std::uint64_t{1} << 31) return "cuBLAS counts the matrices of a batch in 31 bits";
-  for (const matrix_view* matrix : {&product.a, &product.b, &product.c})
+  for (const matrix_shape* matrix : std::initializer_list<const matrix_shape*>{&product.a, &product.b, &product.c})
     if (matrix->stride() >= std::uint64_t{1} << 31) return "cuBLAS counts the distance of rows in 31 bits";
   if (product.a.type() == product.b.type() &&
       (product.c.type() == product.a.type() || product.c.type() == element_type::float32))
@@ -61,7 +62,7 @@ std::string refusal(const problem& product) {
 /// cuBLAS reads memory column by column, where our matrices are their transposes: C' = B' · A'.
 sycl::event submit(sycl::queue& queue, const problem& product) {
   return enqueue_native<cuda_backend>(queue, [product](auto native) {
-    const auto turn = [](const matrix_view& matrix) { return matrix.is_transposed() ? CUBLAS_OP_T : CUBLAS_OP_N; };
+    const auto turn = [](const matrix_shape& matrix) { return matrix.is_transposed() ? CUBLAS_OP_T : CUBLAS_OP_N; };
     const auto number = [](std::uint64_t n) { return static_cast<int>(n); };
     const auto step = [](std::uint64_t n) { return static_cast<long long>(n); };
     stream_handle& to = handle_for(reinterpret_cast<cudaStream_t>(native));
@@ -70,7 +71,7 @@ sycl::event submit(sycl::queue& queue, const problem& product) {
         to.handle, turn(product.b), turn(product.a), number(product.n), number(product.m), number(product.k),
         &product.alpha, product.b.data(), type_of(product.b.type()), number(product.b.stride()), step(product.b_step),
         product.a.data(), type_of(product.a.type()), number(product.a.stride()), step(product.a_step), &product.beta,
-        product.output(), type_of(product.c.type()), number(product.c.stride()), step(product.c_step),
+        product.c.data(), type_of(product.c.type()), number(product.c.stride()), step(product.c_step),
         number(product.batch), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   });
 }

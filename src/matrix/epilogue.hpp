@@ -17,7 +17,7 @@ inline sycl::event submit_epilogue(const engine& engine, const problem& product)
   launch::kernel_library& library = engine.kernels();
   sycl::event last;
   for (std::uint64_t i = 0; i < matrices; ++i) {
-    auto* c = static_cast<char*>(product.output()) + i * product.c_step * bytes_per_element(product.c.type());
+    auto* c = static_cast<char*>(product.c.data()) + i * product.c_step * bytes_per_element(product.c.type());
     last = library.submit(engine.queue(), launch::activate_rows, library.groups_for(launch::activate_rows, rows), c,
                           product.c.type(), product.c.stride(), c, product.c.type(), product.c.stride(), rows,
                           product.n, product.bias.count() != 0 ? product.bias.data() : nullptr, product.bias.type(),

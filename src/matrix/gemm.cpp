@@ -95,11 +95,11 @@ const path& choose(const engine& engine, const problem& product, std::string_vie
   return matrix::portable_path();
 }
 
-std::string size_of_view(const matrix_view& matrix) {
+std::string size_of_view(const matrix_shape& matrix) {
   return fmt::format("{} x {}{}", matrix.rows(), matrix.columns(), matrix.is_transposed() ? " (transposed)" : "");
 }
 
-void check_view(char name, const matrix_view& matrix) {
+void check_view(char name, const const_matrix_view& matrix) {
   const std::uint64_t row = matrix.is_transposed() ? matrix.rows() : matrix.columns();
   if (std::ranges::find(matrix_types, matrix.type()) == std::end(matrix_types))
     throw invalid_argument(fmt::format("gemm: {} is {}; it must be float16, bfloat16 or float32: cast it", name,
@@ -119,14 +119,14 @@ void check_view(char name, const matrix_view& matrix) {
 }
 
 /// Elements from the first of a matrix to its last; none if it is empty.
-std::uint64_t span_of(const matrix_view& matrix) {
+std::uint64_t span_of(const matrix_shape& matrix) {
   const std::uint64_t rows = matrix.is_transposed() ? matrix.columns() : matrix.rows();
   const std::uint64_t columns = matrix.is_transposed() ? matrix.rows() : matrix.columns();
   return rows == 0 || columns == 0 ? 0 : (rows - 1) * matrix.stride() + columns;
 }
 
 struct extent {
-  explicit extent(const matrix_view& matrix)
+  explicit extent(const const_matrix_view& matrix)
       : extent(matrix.data(), span_of(matrix) == 0 ? 0 : (matrix.batch() - 1) * matrix.batch_stride() + span_of(matrix),
                matrix.type()) {}
   extent(const void* data, std::uint64_t count, element_type type)
@@ -145,7 +145,7 @@ void check_overlap(const matrix_view& c, const char* name, const extent& other) 
                     name));
 }
 
-std::uint64_t step_of(char name, const matrix_view& matrix, const matrix_view& c) {
+std::uint64_t step_of(char name, const matrix_shape& matrix, const matrix_shape& c) {
   if (matrix.batch() == c.batch()) return matrix.batch_stride();
   if (matrix.batch() == 1) return 0;
   throw invalid_argument(fmt::format("gemm: {} has {} matrices and C has {}; it must have as many, or one", name,
@@ -153,7 +153,7 @@ std::uint64_t step_of(char name, const matrix_view& matrix, const matrix_view& c
 }
 
 /// Nothing if C has no elements.
-std::optional<problem> checked(const matrix_view& a, const matrix_view& b, const matrix_view& c,
+std::optional<problem> checked(const const_matrix_view& a, const const_matrix_view& b, const matrix_view& c,
                                const gemm_options& options) {
   check_view('A', a);
   check_view('B', b);
@@ -171,7 +171,7 @@ std::optional<problem> checked(const matrix_view& a, const matrix_view& b, const
   if (has_bias && options.bias.count() != c.columns())
     throw invalid_argument(
         fmt::format("gemm: the bias has {} elements, but C has {} columns", options.bias.count(), c.columns()));
-  if (has_bias) check_view('b', matrix_view(options.bias.data(), 1, options.bias.count(), options.bias.type()));
+  if (has_bias) check_view('b', const_matrix_view(options.bias.data(), 1, options.bias.count(), options.bias.type()));
   if (c.rows() == 0 || c.columns() == 0 || c.batch() == 0) return {};
   check_overlap(c, "A", extent(a));
   check_overlap(c, "B", extent(b));
@@ -194,7 +194,7 @@ std::optional<problem> checked(const matrix_view& a, const matrix_view& b, const
 
 }  // namespace
 
-sycl::event gemm(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
+sycl::event gemm(const engine& engine, const const_matrix_view& a, const const_matrix_view& b, const matrix_view& c,
                  const gemm_options& options, const std::vector<sycl::event>& dependencies) {
   const auto product = checked(a, b, c, options);
   if (!product) return engine.order_after(dependencies);
@@ -216,8 +216,8 @@ std::vector<gemm_path_report> gemm_paths(const engine& engine) {
   return reports;
 }
 
-std::string gemm_path_for(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
-                          const gemm_options& options) {
+std::string gemm_path_for(const engine& engine, const const_matrix_view& a, const const_matrix_view& b,
+                          const matrix_view& c, const gemm_options& options) {
   const auto product = checked(a, b, c, options);
   if (!product) return "portable";
   return translated("gemm_path_for", [&] { return std::string(choose(engine, *product, options.path).name()); });

@@ -17,14 +17,14 @@ using sycl::ext::oneapi::bfloat16;
 /// Scalars are FP32 in every combination of types: a half could not hold them.
 template <typename In, typename Out>
 sycl::event multiply(sycl::queue& queue, const problem& product) {
-  const auto turn = [](const matrix_view& view) {
+  const auto turn = [](const matrix_shape& view) {
     return view.is_transposed() ? transpose::trans : transpose::nontrans;
   };
   const auto size = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
   const auto* a = static_cast<const In*>(product.a.data());
   const auto* b = static_cast<const In*>(product.b.data());
-  auto* c = static_cast<Out*>(product.output());
-  const auto lead = [&](const matrix_view& view) { return size(std::max<std::uint64_t>(view.stride(), 1)); };
+  auto* c = static_cast<Out*>(product.c.data());
+  const auto lead = [&](const matrix_shape& view) { return size(std::max<std::uint64_t>(view.stride(), 1)); };
   if (product.batch == 1)
     return blas::gemm(queue, turn(product.a), turn(product.b), product.m, product.n, product.k, product.alpha, a,
                       lead(product.a), b, lead(product.b), product.beta, c, lead(product.c));

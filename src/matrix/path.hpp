@@ -12,16 +12,16 @@ namespace syclamp::matrix {
 
 /// A product that has been checked: sizes fit, nothing is empty but perhaps the inner dimension, nothing overlaps.
 struct problem {
-  matrix_view a, b, c;
+  const_matrix_view a, b;
+  matrix_view c;
   std::uint32_t m, n, k;
   std::uint64_t batch;
   std::uint64_t a_step, b_step, c_step;  ///< from one matrix of the batch to the next; 0 for one that is used for all
   float alpha, beta;
-  array_view bias;
+  const_array_view bias;
   activation function;
 
   bool has_epilogue() const { return bias.count() != 0 || function != activation::none; }
-  void* output() const { return const_cast<void*>(c.data()); }  ///< where C is written; views are for reading
 };
 
 class path {

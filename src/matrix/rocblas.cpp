@@ -2,6 +2,7 @@
 // rocBLAS's products, for AMD GPUs. A module (module.hpp). Neither compiled nor run so far: there was no ROCm.
 #include <rocblas/rocblas.h>
 
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -50,7 +51,7 @@ std::string obstacle(const sycl::device& device) {
 
 std::string refusal(const problem& product) {
   if (product.batch >= std::uint64_t{1} << 31) return "rocBLAS counts the matrices of a batch in 31 bits";
-  for (const matrix_view* matrix : {&product.a, &product.b, &product.c})
+  for (const matrix_shape* matrix : std::initializer_list<const matrix_shape*>{&product.a, &product.b, &product.c})
     if (matrix->stride() >= std::uint64_t{1} << 31) return "rocBLAS counts the distance of rows in 31 bits";
   if (product.a.type() == product.b.type() &&
       (product.c.type() == product.a.type() || product.c.type() == element_type::float32))
@@ -62,14 +63,14 @@ std::string refusal(const problem& product) {
 /// rocBLAS reads memory column by column, where our matrices are their transposes: C' = B' · A'.
 sycl::event submit(sycl::queue& queue, const problem& product) {
   return enqueue_native<hip_backend>(queue, [product](auto native) {
-    const auto turn = [](const matrix_view& matrix) {
+    const auto turn = [](const matrix_shape& matrix) {
       return matrix.is_transposed() ? rocblas_operation_transpose : rocblas_operation_none;
     };
     const auto number = [](std::uint64_t n) { return static_cast<rocblas_int>(n); };
     const auto step = [](std::uint64_t n) { return static_cast<rocblas_stride>(n); };
     stream_handle& to = handle_for(reinterpret_cast<hipStream_t>(native));
     const std::lock_guard lock(to.mutex);
-    auto* c = product.output();
+    auto* c = product.c.data();
     check(rocblas_gemm_strided_batched_ex(
         to.handle, turn(product.b), turn(product.a), number(product.n), number(product.m), number(product.k),
         &product.alpha, product.b.data(), type_of(product.b.type()), number(product.b.stride()), step(product.b_step),

@@ -26,7 +26,7 @@ sycl::event submit_tiles(const engine& engine, const Operation& op, const proble
                     product.batch, product.m, product.n, groups));
   return library.submit(engine.queue(), op, groups, product.a.data(), product.a.type(), product.a.stride(),
                         product.a_step, product.a.is_transposed(), product.b.data(), product.b.type(),
-                        product.b.stride(), product.b_step, product.b.is_transposed(), product.output(),
+                        product.b.stride(), product.b_step, product.b.is_transposed(), product.c.data(),
                         product.c.type(), product.c.stride(), product.c_step, product.m, product.n, product.k,
                         product.alpha, product.beta, product.bias.count() != 0 ? product.bias.data() : nullptr,
                         product.bias.type(), product.function);

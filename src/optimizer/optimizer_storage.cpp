@@ -23,7 +23,7 @@ using kernels::parameter_slot;
 using kernels::weight_storage;
 
 /// Kernels know tensors by addresses that are integers.
-const void* pointer_to(std::uint64_t address) { return std::bit_cast<const void*>(address); }
+void* pointer_to(std::uint64_t address) { return std::bit_cast<void*>(address); }
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 /// Rows of the arena: weights, then moments, then unscaled gradients.
@@ -107,7 +107,10 @@ std::vector<tensor> optimizer_storage::gradient_tensors() const {
   std::vector<tensor> tensors;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     check_parameter(i, parameters_[i], options_);
-    tensors.push_back({parameters_[i].gradient, parameters_[i].name, parameters_[i].group, parameters_[i].replicated});
+    tensors.push_back({.data = parameters_[i].gradient,
+                       .name = parameters_[i].name,
+                       .group = parameters_[i].group,
+                       .replicated = parameters_[i].replicated});
   }
   return tensors;
 }
@@ -116,7 +119,7 @@ std::vector<tensor> optimizer_storage::weight_tensors() const {
   std::vector<tensor> tensors;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const auto type = slots_[i].storage == weight_storage::split ? element_type::bfloat16 : element_type::float32;
-    tensors.push_back({{pointer_to(slots_[i].weights), parameters_[i].gradient.count(), type}, parameters_[i].name});
+    tensors.push_back({{pointer_to(slots_[i].weights), type}, parameters_[i].gradient.count(), parameters_[i].name});
   }
   return tensors;
 }
@@ -125,14 +128,15 @@ std::vector<tensor> optimizer_storage::model_tensors() const {
   std::vector<tensor> tensors;
   for (std::size_t i = 0; i < slots_.size(); ++i)
     tensors.push_back(
-        {{pointer_to(slots_[i].model), parameters_[i].gradient.count(), slots_[i].model_type}, parameters_[i].name});
+        {{pointer_to(slots_[i].model), slots_[i].model_type}, parameters_[i].gradient.count(), parameters_[i].name});
   return tensors;
 }
 
 std::vector<tensor> optimizer_storage::shadow_tensors() const {
   std::vector<tensor> tensors;
   for (std::size_t i = 0; i < slots_.size(); ++i)
-    tensors.push_back({{shadows_[i], parameters_[i].gradient.count(), element_type::float32},
+    tensors.push_back({{shadows_[i], element_type::float32},
+                       parameters_[i].gradient.count(),
                        parameters_[i].name,
                        parameters_[i].group,
                        parameters_[i].replicated});
@@ -208,22 +212,21 @@ void optimizer_storage::initialise(const optimizer_rule& rule) {
     for (std::uint32_t k = 0; k < states_; ++k)
       if (rule.initial[k] != 0.0f && stored.states[k] == nullptr) fill_state(state(i, k), rule.initial[k]);
     if (!has_copy(slots_[i])) continue;
-    const array_view master = (*weights_)[i];
-    sources.push_back({stored.master.data() != nullptr ? master : stored.model, stored.name});
-    targets.push_back({stored.master.data() != nullptr ? stored.model : master, stored.name});
+    const array_view master = weights_->writable(i);
+    sources.push_back({.data = stored.master.data() != nullptr ? master : stored.model, .name = stored.name});
+    targets.push_back({.data = stored.master.data() != nullptr ? stored.model : master, .name = stored.name});
   }
   if (!sources.empty()) cast(tensor_list(engine_, sources), tensor_list(engine_, targets));
 }
 
 void optimizer_storage::fill_state(const array_view& state, float value) const {
-  auto* data = const_cast<void*>(state.data());
   if (state.count() == 0) return;
   if (state.type() == element_type::float32) {
-    command_queue(engine_).fill(static_cast<float*>(data), value, state.count());
+    command_queue(engine_).fill(static_cast<float*>(state.data()), value, state.count());
   } else {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const auto nearest = static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-    command_queue(engine_).fill(static_cast<std::uint16_t*>(data), nearest, state.count());
+    command_queue(engine_).fill(static_cast<std::uint16_t*>(state.data()), nearest, state.count());
   }
 }
 
@@ -294,7 +297,7 @@ const tensor_list& optimizer_storage::unscaled_gradients() {
   if (version == shadow_version_) return *shadow_;
   // Gradients in FP32 are unscaled in place, so the shadow follows their addresses.
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (parameters_[i].gradient.type() == element_type::float32) shadow_->set_address(i, gradients_[i].data());
+    if (parameters_[i].gradient.type() == element_type::float32) shadow_->set_address(i, gradients_.writable(i).data());
   shadow_version_ = version;
   return *shadow_;
 }

@@ -64,7 +64,7 @@ class optimizer_storage {
   tensor_list gradients_;
   skewed_arena arena_;
   std::vector<kernels::parameter_slot> slots_;
-  std::vector<const void*> shadows_;
+  std::vector<void*> shadows_;
   usm_array<kernels::parameter_slot> device_slots_;
   std::optional<tensor_list> weights_, shadow_;
   std::uint64_t shadow_version_ = 0;  ///< of the gradients' addresses that the shadow follows

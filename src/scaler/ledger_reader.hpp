@@ -31,7 +31,8 @@ inline std::uint64_t check_of(std::uint64_t number, const record_content& conten
 struct shared_memory {
   template <typename T>
   T load(const T& from, std::memory_order order) const {
-    return std::atomic_ref<T>(const_cast<T&>(from)).load(order);  // atomic_ref of a constant is C++26
+    // Before C++26 there is no atomic_ref of a constant. A load does not write, so the cast is safe.
+    return std::atomic_ref<T>(const_cast<T&>(from)).load(order);
   }
 };
 

@@ -131,6 +131,7 @@ struct SYCLAMP_HIDDEN loss_scaler::impl {
       there = decided == list.decisions() ? list.local().decisions() : list.queue->mirror().always_apply();
     sycl::event done;
     try {
+      if (policy.clear_on_skip) check_writable("clear_on_skip", stepping.gradients());
       const tensor_list& gradients = is_unscaled ? stepping.unscaled_gradients() : stepping.gradients();
       done = stepping.apply({gradients, there, has_many_scales});
     } catch (...) {

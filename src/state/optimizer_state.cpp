@@ -143,8 +143,8 @@ void renew_copies(const optimizer_parts& parts) {
   for (std::size_t i = 0; i < parts.parameters.size(); ++i) {
     const stretch whole{parts.slots[i], 0, parts.count(i)};
     if (!has_copy(whole.slot)) continue;
-    from.push_back({{whole.at(whole.slot.weights, sizeof(float)), whole.count, element_type::float32}});
-    to.push_back({whole.model()});
+    from.push_back({{whole.at(whole.slot.weights, sizeof(float)), element_type::float32}, whole.count});
+    to.push_back({.data = whole.model()});
   }
   if (!from.empty()) cast(tensor_list(parts.engine, from), tensor_list(parts.engine, to));
   parts.engine.wait();

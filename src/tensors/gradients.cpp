@@ -60,6 +60,7 @@ unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, con
 
 sycl::event clear_gradients(const tensor_list& list, const inspection* only_if_bad,
                             const std::vector<sycl::event>& dependencies) {
+  check_writable("clear_gradients", list);
   const sycl::event ordered = list.get_engine().order_after(dependencies);
   return clear_unless(list, only_if_bad != nullptr ? &only_if_bad->flags : nullptr, 0, found_nothing, ordered);
 }

@@ -80,7 +80,7 @@ exponent_histogram inspector::histogram() const {
   return impl_->read(device_histogram(), 1).front();
 }
 
-inspection inspect(const engine& engine, array_view array) {
+inspection inspect(const engine& engine, const_array_view array) {
   const inspector array_inspector(tensor_list(engine, array));
   array_inspector.run();
   return array_inspector.result();

@@ -55,6 +55,18 @@ std::string described(std::size_t index, const std::string& name) {
 
 std::string described(const tensor_list& list, std::size_t index) { return described(index, list.name(index)); }
 
+void refuse_read_only(const char* operation, const tensor_list& list, std::size_t index) {
+  throw invalid_argument(
+      fmt::format("{}: {} is read-only: it was given as a pointer to const; give a pointer that may be written",
+                  operation, described(list, index)));
+}
+
+void check_writable(const char* operation, const tensor_list& list) {
+  const std::vector<bool>& read_only = *list.prepared().read_only;
+  const auto found = std::find(read_only.begin(), read_only.end(), true);
+  if (found != read_only.end()) refuse_read_only(operation, list, static_cast<std::size_t>(found - read_only.begin()));
+}
+
 void check_sizes(const char* operation, const tensor_list& in, const tensor_list& out) {
   if (in.get_engine().queue() != out.get_engine().queue())
     throw invalid_argument(
@@ -62,6 +74,7 @@ void check_sizes(const char* operation, const tensor_list& in, const tensor_list
   if (in.size() != out.size())
     throw invalid_argument(
         fmt::format("{}: the lists have {} and {} tensors; they must have the same", operation, in.size(), out.size()));
+  check_writable(operation, out);
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (in[i].count() != out[i].count())
       throw invalid_argument(fmt::format("{}: {} has {} elements in one list and {} in the other", operation,

@@ -22,6 +22,12 @@ bool check_pair(const char* operation, const tensor_list& in, const tensor_list&
 /// Both lists have the same queue and sizes, and `out` can be written.
 void check_sizes(const char* operation, const tensor_list& in, const tensor_list& out);
 
+/// Every tensor may be written.
+void check_writable(const char* operation, const tensor_list& list);
+
+/// \throws invalid_argument: a tensor that would be written was given as a pointer to const
+[[noreturn]] void refuse_read_only(const char* operation, const tensor_list& list, std::size_t index);
+
 /// A tensor of each list that overlap each other, if there are any.
 std::optional<std::pair<std::size_t, std::size_t>> shared_memory_of(const tensor_list& first, const tensor_list& other);
 

@@ -43,25 +43,28 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
     std::uint64_t place = 0;
     std::uint32_t replicated = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const tensor& tensor = tensors[i];
-      addresses.push_back(address_of(tensor.elements.data()));
-      bytes.push_back(tensor.elements.count() * bytes_per_element(tensor.elements.type()));
-      misaligned_bits.push_back(static_cast<std::uint8_t>(bytes_per_element(tensor.elements.type()) - 1));
+      tensor& tensor = tensors[i];
+      take_count_of_view(i, tensor);
+      const element_type type = tensor.data.type();
+      addresses.push_back(address_of(tensor.data.address()));
+      bytes.push_back(tensor.count * bytes_per_element(type));
+      misaligned_bits.push_back(static_cast<std::uint8_t>(bytes_per_element(type) - 1));
+      read_only.push_back(tensor.data.is_read_only());
       check(i, addresses.back());
       if (tensor.group >= tensor_kind::max_groups)
         throw invalid_argument(fmt::format("{}: its group {} is not below {}", described(i, tensor.name), tensor.group,
                                            tensor_kind::max_groups));
-      if (tensor.elements.count() > kernels::max_elements - place)
+      if (tensor.count > kernels::max_elements - place)
         throw invalid_argument(fmt::format("{}: with its {} elements the list has more than it can hold ({})",
-                                           described(i, tensor.name), tensor.elements.count(), kernels::max_elements));
-      const auto padding = static_cast<std::uint32_t>(-tensor.elements.count() % tensor_alignment);
+                                           described(i, tensor.name), tensor.count, kernels::max_elements));
+      const auto padding = static_cast<std::uint32_t>(-tensor.count % tensor_alignment);
       starts.push_back(place);
-      kinds.push_back(tensor_kind::encode(tensor.elements.type(), padding, tensor.group, tensor.replicated));
+      kinds.push_back(tensor_kind::encode(type, padding, tensor.group, tensor.replicated));
       replicated += tensor.replicated ? 1 : 0;
-      place += tensor.elements.count() + padding;
-      elements += tensor.elements.count();
+      place += tensor.count + padding;
+      elements += tensor.count;
       groups = std::max(groups, tensor.group + 1);
-      types |= type_bit(tensor.elements.type());
+      types |= type_bit(type);
     }
     starts.push_back(place);
 
@@ -83,12 +86,25 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
     view.id = next_id.fetch_add(1, std::memory_order_relaxed);
     view.host_addresses = addresses;
     view.bytes = bytes;
+    view.read_only = &read_only;
+  }
+
+  /// A tensor that was made from a view has its number of elements, unless it names a smaller one.
+  static void take_count_of_view(std::size_t index, tensor& described_tensor) {
+    const std::uint64_t available = described_tensor.data.count();
+    if (available == 0) return;
+    if (described_tensor.count == 0) described_tensor.count = available;
+    if (described_tensor.count > available)
+      throw invalid_argument(
+          fmt::format("{}: its count is {}, but its view has {} elements; leave count out, or give "
+                      "a view of more elements",
+                      described(index, described_tensor.name), described_tensor.count, available));
   }
 
   /// Refuses an address that the device could not follow.
   void check(std::size_t index, std::uint64_t address) {
     if ((address & misaligned_bits[index]) != 0)
-      refuse_alignment(index, tensors[index].name, std::bit_cast<const void*>(address), tensors[index].elements.type());
+      refuse_alignment(index, tensors[index].name, std::bit_cast<const void*>(address), tensors[index].data.type());
     if (!checks.is_known(address)) checks.ask(index, tensors[index].name, address);
   }
 
@@ -112,6 +128,7 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
   address_checks checks;
   std::vector<std::uint64_t> addresses, bytes;  ///< one per tensor, as they are now
   std::vector<std::uint8_t> misaligned_bits;    ///< of an address: those that must be 0
+  std::vector<bool> read_only;                  ///< given as a pointer to const, and no other address since
   std::uint64_t elements = 0;
   std::uint32_t groups = 0;
   std::uint32_t types = 0;  ///< one `type_bit` for each type that there is
@@ -124,9 +141,6 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
 
 tensor_list::tensor_list(engine engine, std::vector<tensor> tensors)
     : impl_(make_state<impl>(std::move(engine), std::move(tensors))) {}
-
-tensor_list::tensor_list(engine engine, array_view only)
-    : tensor_list(std::move(engine), std::vector<tensor>{{only}}) {}
 
 std::size_t tensor_list::size() const { return impl_->tensors.size(); }
 std::uint64_t tensor_list::elements() const { return impl_->elements; }
@@ -150,22 +164,30 @@ bool tensor_list::is_replicated(std::size_t index) const {
   return impl_->tensors[index].replicated;
 }
 
-array_view tensor_list::operator[](std::size_t index) const {
+const_array_view tensor_list::operator[](std::size_t index) const {
   impl_->need_tensor(index);
-  const array_view& first = impl_->tensors[index].elements;
-  return {std::bit_cast<const void*>(impl_->addresses[index]), first.count(), first.type()};
+  const tensor& first = impl_->tensors[index];
+  return {std::bit_cast<const void*>(impl_->addresses[index]), first.count, first.data.type()};
 }
 
-void tensor_list::set_address(std::size_t index, const void* address) {
+array_view tensor_list::writable(std::size_t index) const {
+  impl_->need_tensor(index);
+  const tensor& first = impl_->tensors[index];
+  if (impl_->read_only[index]) refuse_read_only("tensor_list", *this, index);
+  return {std::bit_cast<void*>(impl_->addresses[index]), first.count, first.data.type()};
+}
+
+void tensor_list::set_address(std::size_t index, void* address) {
   impl_->need_tensor(index);
   const std::uint64_t next = address_of(address);
-  if (impl_->addresses[index] == next) return;
+  if (impl_->addresses[index] == next && !impl_->read_only[index]) return;
   impl_->check(index, next);
+  impl_->read_only[index] = false;
   impl_->addresses[index] = next;
   impl_->changed = true;
 }
 
-void tensor_list::set_addresses(std::span<const void* const> addresses) {
+void tensor_list::set_addresses(std::span<void* const> addresses) {
   impl& own = *impl_;
   if (addresses.size() != own.addresses.size())
     throw invalid_argument(
@@ -179,6 +201,7 @@ void tensor_list::set_addresses(std::span<const void* const> addresses) {
     own.check(i, next);
     changes = true;
   }
+  own.read_only.assign(own.read_only.size(), false);
   if (!changes) return;
   for (std::size_t i = 0; i < addresses.size(); ++i) own.addresses[i] = address_of(addresses[i]);
   own.changed = true;

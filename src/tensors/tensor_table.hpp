@@ -26,6 +26,7 @@ struct SYCLAMP_HIDDEN tensor_list::table {
   // On the host, one per tensor.
   std::span<const std::uint64_t> host_addresses;  ///< 0: absent
   std::span<const std::uint64_t> bytes;
+  const std::vector<bool>* read_only;  ///< given as a pointer to const
 
   /// The memory of the tensors that are there, sorted by address; formed when it is first asked for.
   const std::vector<memory_extent>& extents() const {

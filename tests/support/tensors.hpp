@@ -59,7 +59,7 @@ struct tensors_of_all_sizes {
     std::vector<syclamp::tensor> tensors;
     std::uint64_t place = 0;
     for (const auto size : sizes) {
-      tensors.push_back({{memory.data() + place, size, Format::type}});
+      tensors.push_back({{memory.data() + place, Format::type}, size});
       place += size + 3;
     }
     return tensors;
@@ -82,6 +82,7 @@ struct tensors_of_all_sizes {
 struct device_scalar {
   device_scalar(const syclamp::engine& owner, float value) : engine(owner), memory(engine.queue(), {value}) {}
   operator const float*() const { return memory.data(); }
+  float* data() const { return memory.data(); }
   operator syclamp::scalar() const { return syclamp::device_value(engine, memory.data()); }
   syclamp::engine engine;
   device_buffer<float> memory;

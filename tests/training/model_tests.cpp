@@ -71,7 +71,7 @@ TEST_CASE("the gradients of the model are those of finite differences") {
       for (const parameter& each : model.parameters())
         if (each.model.count() <= 7)
           engine.queue()
-              .memcpy(const_cast<void*>(each.model.data()), numbers(engine, each.model.count(), 5).data(),
+              .memcpy(each.model.data(), numbers(engine, each.model.count(), 5).data(),
                       each.model.count() * sizeof(float))
               .wait();
       const typed_array x = numbers(engine, rows * 3, 2), target = numbers(engine, rows * 7, 3);

@@ -20,7 +20,7 @@ struct gemm_options {
   float beta = 0.0f;  ///< 0: what was in C is not read, be it a NaN
 
   /// One number for each column of C, of any of the three types, which is added to every row. No elements: none.
-  array_view bias = {};
+  const_array_view bias = {};
   activation function = activation::none;
 
   /// Name of the path to take, one of `gemm_paths`. Empty: the one that the environment variable SYCLAMP_GEMM names, or
@@ -38,8 +38,9 @@ struct gemm_options {
 /// \throws invalid_argument if sizes do not fit, a type is none of the three, C is transposed or may overlap A, B or
 /// the
 ///         bias, or a path is asked for that does not exist or cannot do this product
-SYCLAMP_API sycl::event gemm(const engine& engine, const matrix_view& a, const matrix_view& b, const matrix_view& c,
-                             const gemm_options& options = {}, const std::vector<sycl::event>& dependencies = {});
+SYCLAMP_API sycl::event gemm(const engine& engine, const const_matrix_view& a, const const_matrix_view& b,
+                             const matrix_view& c, const gemm_options& options = {},
+                             const std::vector<sycl::event>& dependencies = {});
 
 /// A way to multiply matrices.
 struct gemm_path_report {
@@ -53,7 +54,7 @@ SYCLAMP_API std::vector<gemm_path_report> gemm_paths(const engine& engine);
 
 /// Name of the path that `gemm` would take.
 /// \throws invalid_argument as `gemm` does
-SYCLAMP_API std::string gemm_path_for(const engine& engine, const matrix_view& a, const matrix_view& b,
+SYCLAMP_API std::string gemm_path_for(const engine& engine, const const_matrix_view& a, const const_matrix_view& b,
                                       const matrix_view& c, const gemm_options& options = {});
 
 }  // namespace SYCLAMP_NAMESPACE

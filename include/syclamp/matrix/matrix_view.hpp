@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A matrix in somebody else's device memory.
+/// Matrices in device memory that the caller owns.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include <sycl/sycl.hpp>
@@ -12,60 +13,119 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// A row-major matrix of FP16, BF16 or FP32 in USM memory that the caller owns, or a batch of them at equal distances;
-/// or the transpose of one, which costs nothing: memory stays as it is and is read the other way.
-///
-///     matrix_view x(pointer, 128, 512);                      // 128 rows, 512 columns
-///     matrix_view part(pointer, 128, 64, type, 512);         // 64 of its columns
-///     gemm(on, transposed(x), dy, dw);
-///     gemm(on, batched(q, 12, 64 * 128), transposed(batched(k, 12, 64 * 128)), batched(scores, 12, 128 * 128));
-///
-/// The pointer needs no more than the alignment of one element.
-class matrix_view {
+/// What views of matrices have in common: everything but the pointer.
+class matrix_shape {
  public:
-  /// `rows` × `columns` elements of `type` at `data`; `stride` elements lie between the beginnings of two rows, and 0
-  /// stands for `columns`.
-  matrix_view(const void* data, std::uint64_t rows, std::uint64_t columns, element_type type, std::uint64_t stride = 0)
-      : data_(data), type_(type), rows_(rows), columns_(columns), stride_(stride == 0 ? columns : stride) {}
-
-  matrix_view(const float* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
-      : matrix_view(data, rows, columns, element_type::float32, stride) {}
-  matrix_view(const sycl::half* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
-      : matrix_view(data, rows, columns, element_type::float16, stride) {}
-#if defined(SYCL_EXT_ONEAPI_BFLOAT16_MATH_FUNCTIONS)  // a DPC++ extension; elsewhere name the type
-  matrix_view(const sycl::ext::oneapi::bfloat16* data, std::uint64_t rows, std::uint64_t columns,
-              std::uint64_t stride = 0)
-      : matrix_view(data, rows, columns, element_type::bfloat16, stride) {}
-#endif
-
-  const void* data() const { return data_; }
   element_type type() const { return type_; }
   std::uint64_t rows() const { return is_transposed_ ? columns_ : rows_; }
   std::uint64_t columns() const { return is_transposed_ ? rows_ : columns_; }
   std::uint64_t stride() const { return stride_; }  ///< between the rows that are in memory
   bool is_transposed() const { return is_transposed_; }
-  std::uint64_t batch() const { return batch_; }                ///< how many matrices
-  std::uint64_t batch_stride() const { return batch_stride_; }  ///< from one to the next, in elements
+  std::uint64_t batch() const { return batch_; }                ///< number of matrices
+  std::uint64_t batch_stride() const { return batch_stride_; }  ///< from one matrix to the next, in elements
 
-  /// The transpose, or of each of a batch.
+ protected:
+  matrix_shape(std::uint64_t rows, std::uint64_t columns, element_type type, std::uint64_t stride)
+      : type_(type), rows_(rows), columns_(columns), stride_(stride == 0 ? columns : stride) {}
+
+  void transpose() { is_transposed_ = !is_transposed_; }
+
+  void repeat(std::uint64_t count, std::uint64_t stride) {
+    batch_ = count;
+    batch_stride_ = stride;
+  }
+
+ private:
+  element_type type_;
+  std::uint64_t rows_, columns_, stride_;  // as they are in memory
+  bool is_transposed_ = false;
+  std::uint64_t batch_ = 1, batch_stride_ = 0;
+};
+
+/// A row-major matrix of FP16, BF16 or FP32 in USM memory that an operation may write, or a batch of them at equal
+/// distances. It can also be the transpose of one: memory stays as it is and is read the other way.
+///
+///     matrix_view x(pointer, 128, 512);                      // 128 rows, 512 columns
+///     matrix_view part(pointer, 128, 64, type, 512);         // 64 of its columns
+///     gemm(engine, transposed(x), dy, dw);
+///     gemm(engine, batched(q, 12, 64 * 128), transposed(batched(k, 12, 64 * 128)), batched(scores, 12, 128 * 128));
+///
+/// The pointer needs no more than the alignment of one element.
+class matrix_view : public matrix_shape {
+ public:
+  /// `rows` × `columns` elements of `type` at `data`; `stride` elements lie between the beginnings of two rows, and 0
+  /// stands for `columns`.
+  matrix_view(void* data, std::uint64_t rows, std::uint64_t columns, element_type type, std::uint64_t stride = 0)
+      : matrix_shape(rows, columns, type, stride), data_(data) {}
+
+  matrix_view(float* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
+      : matrix_view(data, rows, columns, element_type::float32, stride) {}
+  matrix_view(sycl::half* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
+      : matrix_view(data, rows, columns, element_type::float16, stride) {}
+#if defined(SYCL_EXT_ONEAPI_BFLOAT16_MATH_FUNCTIONS)  // a DPC++ extension; elsewhere name the type
+  matrix_view(sycl::ext::oneapi::bfloat16* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
+      : matrix_view(data, rows, columns, element_type::bfloat16, stride) {}
+#endif
+
+  void* data() const { return data_; }
+
+  /// The transpose, or that of each matrix of a batch.
   friend matrix_view transposed(matrix_view matrix) {
-    matrix.is_transposed_ = !matrix.is_transposed_;
+    matrix.transpose();
     return matrix;
   }
 
-  /// `count` matrices, of which this is the first, each `stride` elements after the one before.
+  /// `count` matrices, of which this is the first, each `stride` elements after the previous one.
   friend matrix_view batched(matrix_view first, std::uint64_t count, std::uint64_t stride) {
-    first.batch_ = count;
-    first.batch_stride_ = stride;
+    first.repeat(count, stride);
+    return first;
+  }
+
+ private:
+  void* data_;
+};
+
+/// As `matrix_view`, for matrices that an operation only reads.
+class const_matrix_view : public matrix_shape {
+ public:
+  const_matrix_view(const void* data, std::uint64_t rows, std::uint64_t columns, element_type type,
+                    std::uint64_t stride = 0)
+      : matrix_shape(rows, columns, type, stride), data_(data) {}
+
+  const_matrix_view(const float* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
+      : const_matrix_view(data, rows, columns, element_type::float32, stride) {}
+  const_matrix_view(const sycl::half* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
+      : const_matrix_view(data, rows, columns, element_type::float16, stride) {}
+#if defined(SYCL_EXT_ONEAPI_BFLOAT16_MATH_FUNCTIONS)  // a DPC++ extension; elsewhere name the type
+  const_matrix_view(const sycl::ext::oneapi::bfloat16* data, std::uint64_t rows, std::uint64_t columns,
+                    std::uint64_t stride = 0)
+      : const_matrix_view(data, rows, columns, element_type::bfloat16, stride) {}
+#endif
+
+  /// Whatever may be written may be read. A template, so that an owner of a matrix converts in one step, too.
+  template <typename View>
+    requires(!std::same_as<View, const_matrix_view> && std::convertible_to<const View&, matrix_view>)
+  const_matrix_view(const View& view)  // NOLINT(google-explicit-constructor)
+      : const_matrix_view(static_cast<const matrix_view&>(view)) {}
+  const_matrix_view(const matrix_view& view)  // NOLINT(google-explicit-constructor)
+      : matrix_shape(view), data_(view.data()) {}
+
+  const void* data() const { return data_; }
+
+  /// The transpose, or that of each matrix of a batch.
+  friend const_matrix_view transposed(const_matrix_view matrix) {
+    matrix.transpose();
+    return matrix;
+  }
+
+  /// `count` matrices, of which this is the first, each `stride` elements after the previous one.
+  friend const_matrix_view batched(const_matrix_view first, std::uint64_t count, std::uint64_t stride) {
+    first.repeat(count, stride);
     return first;
   }
 
  private:
   const void* data_;
-  element_type type_;
-  std::uint64_t rows_, columns_, stride_;  // as they are in memory
-  bool is_transposed_ = false;
-  std::uint64_t batch_ = 1, batch_stride_ = 0;
 };
 
 }  // namespace SYCLAMP_NAMESPACE

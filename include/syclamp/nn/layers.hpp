@@ -38,9 +38,10 @@ namespace SYCLAMP_NAMESPACE {
 /// Whoever needs the gradient of an activation other than ReLU keeps what it was applied to: see `activate`.
 /// \param path  of gemm
 /// \throws invalid_argument as `gemm` does
-SYCLAMP_API sycl::event linear(const engine& engine, const matrix_view& x, const matrix_view& weight,
-                               const array_view& bias, const matrix_view& y, activation function = activation::none,
-                               std::string_view path = {}, const std::vector<sycl::event>& dependencies = {});
+SYCLAMP_API sycl::event linear(const engine& engine, const const_matrix_view& x, const const_matrix_view& weight,
+                               const const_array_view& bias, const matrix_view& y,
+                               activation function = activation::none, std::string_view path = {},
+                               const std::vector<sycl::event>& dependencies = {});
 
 /// Where gradients go; those that are left out are not computed.
 struct linear_gradients {
@@ -51,21 +52,22 @@ struct linear_gradients {
 
 /// The gradients of `linear` without activation.
 /// \throws invalid_argument as `gemm` does
-SYCLAMP_API sycl::event linear_backward(const engine& engine, const matrix_view& x, const matrix_view& weight,
-                                        const matrix_view& dy, const linear_gradients& gradients,
-                                        std::string_view path = {}, const std::vector<sycl::event>& dependencies = {});
+SYCLAMP_API sycl::event linear_backward(const engine& engine, const const_matrix_view& x,
+                                        const const_matrix_view& weight, const const_matrix_view& dy,
+                                        const linear_gradients& gradients, std::string_view path = {},
+                                        const std::vector<sycl::event>& dependencies = {});
 
 /// sums[column] = Σ in[row][column].
-SYCLAMP_API sycl::event sum_rows(const engine& engine, const matrix_view& in, const array_view& sums,
+SYCLAMP_API sycl::event sum_rows(const engine& engine, const const_matrix_view& in, const array_view& sums,
                                  const std::vector<sycl::event>& dependencies = {});
 
 /// y = f(x + bias); y may be x. The bias, one number for each column, may have no elements.
-SYCLAMP_API sycl::event activate(const engine& engine, const matrix_view& x, const matrix_view& y, activation f,
-                                 const array_view& bias = {}, const std::vector<sycl::event>& dependencies = {});
+SYCLAMP_API sycl::event activate(const engine& engine, const const_matrix_view& x, const matrix_view& y, activation f,
+                                 const const_array_view& bias = {}, const std::vector<sycl::event>& dependencies = {});
 
 /// dx = dy · f'(x + bias); dx may be dy.
-SYCLAMP_API sycl::event activate_backward(const engine& engine, const matrix_view& x, const matrix_view& dy,
-                                          const matrix_view& dx, activation f, const array_view& bias = {},
+SYCLAMP_API sycl::event activate_backward(const engine& engine, const const_matrix_view& x, const const_matrix_view& dy,
+                                          const matrix_view& dx, activation f, const const_array_view& bias = {},
                                           const std::vector<sycl::event>& dependencies = {});
 
 /// What the forward pass of a layer norm leaves for the backward one: FP32 in device memory, one for each row.
@@ -75,14 +77,16 @@ struct row_statistics {
 };
 
 /// y = (x - mean) / √(variance + epsilon) · scale + shift, with mean and variance of each row.
-SYCLAMP_API sycl::event layer_norm(const engine& engine, const matrix_view& x, const array_view& scale,
-                                   const array_view& shift, const matrix_view& y, const row_statistics& statistics,
-                                   float epsilon = 1e-5f, const std::vector<sycl::event>& dependencies = {});
+SYCLAMP_API sycl::event layer_norm(const engine& engine, const const_matrix_view& x, const const_array_view& scale,
+                                   const const_array_view& shift, const matrix_view& y,
+                                   const row_statistics& statistics, float epsilon = 1e-5f,
+                                   const std::vector<sycl::event>& dependencies = {});
 
 /// The gradients of `layer_norm` with respect to x, scale and shift.
-SYCLAMP_API sycl::event layer_norm_backward(const engine& engine, const matrix_view& x, const array_view& scale,
-                                            const matrix_view& dy, const row_statistics& statistics,
-                                            const matrix_view& dx, const array_view& dscale, const array_view& dshift,
+SYCLAMP_API sycl::event layer_norm_backward(const engine& engine, const const_matrix_view& x,
+                                            const const_array_view& scale, const const_matrix_view& dy,
+                                            const row_statistics& statistics, const matrix_view& dx,
+                                            const array_view& dscale, const array_view& dshift,
                                             const std::vector<sycl::event>& dependencies = {});
 
 /// Where a loss goes: FP32 in device memory.
@@ -96,7 +100,7 @@ struct loss_values {
 /// The scale is applied in FP32 before the gradient is rounded. Logits of any size are safe. A label that is not a
 /// column makes the loss and the gradient of its row NaN.
 /// \param gradient    may be the logits; nothing: only the loss is computed
-SYCLAMP_API sycl::event softmax_cross_entropy(const engine& engine, const matrix_view& logits,
+SYCLAMP_API sycl::event softmax_cross_entropy(const engine& engine, const const_matrix_view& logits,
                                               const std::uint32_t* labels, const loss_values& loss,
                                               const std::optional<matrix_view>& gradient,
                                               const scalar& loss_scale = 1.0f,
@@ -105,9 +109,9 @@ SYCLAMP_API sycl::event softmax_cross_entropy(const engine& engine, const matrix
 /// The mean over all elements of (y - target)², and its gradient with respect to y times the loss scale. `of_rows` gets
 /// the sum of each row.
 /// \param gradient    may be y; nothing: only the loss is computed
-SYCLAMP_API sycl::event mean_squared_error(const engine& engine, const matrix_view& y, const matrix_view& target,
-                                           const loss_values& loss, const std::optional<matrix_view>& gradient,
-                                           const scalar& loss_scale = 1.0f,
+SYCLAMP_API sycl::event mean_squared_error(const engine& engine, const const_matrix_view& y,
+                                           const const_matrix_view& target, const loss_values& loss,
+                                           const std::optional<matrix_view>& gradient, const scalar& loss_scale = 1.0f,
                                            const std::vector<sycl::event>& dependencies = {});
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -191,10 +191,10 @@ TEST_CASE("law 9: same data, same bits; cutting and permuting tensors changes no
   };
   std::vector<tensor> cut;
   for (std::size_t at = 0, size = 1; at < values.size(); at += size, size = size * 7 % 9973)
-    cut.push_back({{memory.data() + at, std::min(size, values.size() - at)}});
+    cut.push_back({memory.data() + at, std::min(size, values.size() - at)});
 
-  const inspection whole = look_at({{{memory.data(), values.size()}}});
-  const inspection again = look_at({{{memory.data(), values.size()}}});
+  const inspection whole = look_at({{memory.data(), values.size()}});
+  const inspection again = look_at({{memory.data(), values.size()}});
   const inspection pieces = look_at(cut);
   std::reverse(cut.begin(), cut.end());
   const inspection reversed = look_at(cut);
@@ -223,7 +223,7 @@ TEST_CASE("law 10: tensors of every size and alignment are read whole and nothin
   const device_buffer<float> memory(engine.queue(), std::vector<float>(300 * 301 / 2 + 300, 1.0f));
   std::uint64_t place = 0, total = 0;
   for (std::uint64_t count = 0; count <= 300; ++count) {
-    tensors.push_back({{memory.data() + place, count}});
+    tensors.push_back({memory.data() + place, count});
     place += count + 1;
     total += count;
   }

@@ -22,7 +22,7 @@ struct training {
   training() {
     engine.emplace();
     memory.emplace(*engine, 2, 4.0f);
-    const float* data = memory->data();
+    float* const data = memory->data();
     list.emplace(*engine, array_view(data, 1));
     optimizer.emplace(*engine, std::vector<parameter>{{.gradient = {data, 1}, .model = {data + 1, 1}}}, sgd{.lr = 0.5});
     scaler.emplace(*engine, scaling_policy{.init_scale = 4});

@@ -333,7 +333,7 @@ TEST_CASE("gemm refuses what does not fit, and says why") {
   refused(a.view(), b.view(), at(c.view(), 4, 5, 3), "begin 3 apart");
   refused(matrix_view(a.view().data(), 4, 6, element_type::float64), b.view(), c.view(), "float64");
   refused(matrix_view(nullptr, 4, 6, element_type::float32), b.view(), c.view(), "A is null");
-  refused(matrix_view(static_cast<const char*>(a.view().data()) + 1, 4, 6, element_type::float32), b.view(), c.view(),
+  refused(matrix_view(static_cast<char*>(a.view().data()) + 1, 4, 6, element_type::float32), b.view(), c.view(),
           "multiple");
   refused(batched(a.view(), 2, 24), b.view(), c.view(), "2 matrices");
   refused(a.view(), b.view(), batched(at(c.view(), 4, 5), 2, 19), "begin 19 apart");

@@ -85,7 +85,7 @@ TEST_CASE("absent and empty tensors are left as they are, and a step without any
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   const device_buffer<float> g(engine.queue(), {1.0f, 1.0f}), w(engine.queue(), {0.0f, 0.0f});
-  const float* absent = nullptr;
+  float* const absent = nullptr;
   fused_optimizer run(engine,
                       {{.gradient = {absent, 1}, .model = {w.data(), 1}},
                        {.gradient = {g.data() + 1, 1}, .model = {w.data() + 1, 1}},
@@ -104,14 +104,14 @@ TEST_CASE("a tensor that was absent on the first step of its group goes by the s
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   const device_buffer<float> g(engine.queue(), {1.0f, 1.0f}), w(engine.queue(), {0.0f, 0.0f});
-  const float* absent = nullptr;
+  float* const absent = nullptr;
   const auto train = [&](const optimizer_settings& settings) {
     engine.queue().memset(w.data(), 0, 2 * sizeof(float)).wait();
     fused_optimizer run(engine,
                         {{.gradient = {g.data(), 1}, .model = {w.data(), 1}},
                          {.gradient = {g.data() + 1, 1}, .model = {w.data() + 1, 1}}},
                         settings);
-    const tensor_list without(engine, {{{g.data(), 1}}, {{absent, 1}}});
+    const tensor_list without(engine, {{g.data(), 1}, {absent, 1}});
     const device_decision yes(engine, step_decision{});
     run.apply(step_inputs{without, yes, false});
     engine.wait();

@@ -112,7 +112,7 @@ TEST_CASE("a gradient that moves onto what a step writes is refused by the step"
                              {.gradient = in.fp32(2), .model = in.fp32(3), .states = {in.at(4)}, .name = "b"}},
                             adamw{});
   tensor_list gradients = optimizer.gradients();
-  const auto moved = [&](const void* to, const char* subject) {
+  const auto moved = [&](void* to, const char* subject) {
     CAPTURE(subject);
     gradients.set_address(0, to);
     CHECK_THROWS_MATCHES(optimizer.apply(), invalid_argument,
@@ -128,7 +128,7 @@ TEST_CASE("a gradient that moves onto what a step writes is refused by the step"
   moved(optimizer.state(0, 0).data(), "moment 0 of tensor 0 (\"a\")");
   // Other lists that are given to the step are looked at, too.
   const device_decision decision(engine, {1, 1.0f, 1.0f, 1.0f});
-  const tensor_list others(engine, {{in.fp32(1), "x"}, {in.fp32(6), "y"}});
+  const tensor_list others(engine, {{.data = in.fp32(1), .name = "x"}, {.data = in.fp32(6), .name = "y"}});
   CHECK_THROWS_MATCHES(
       optimizer.apply(step_inputs{others, decision, false}), invalid_argument,
       MessageMatches(ContainsSubstring("gradient of tensor 0 (\"x\")") && ContainsSubstring("weights of tensor 0")));
@@ -158,7 +158,7 @@ TEST_CASE("a gradient that moves onto the shadow of another is refused", "[optim
                              {.gradient = in.fp16(2), .model = in.fp16(3), .name = "b"}},
                             adamw{}, {.unscaled_shadow = true});
   tensor_list gradients = optimizer.gradients();
-  gradients.set_address(0, optimizer.unscaled_gradients()[1].data());
+  gradients.set_address(0, optimizer.unscaled_gradients().writable(1).data());
   CHECK_THROWS_MATCHES(optimizer.apply(), invalid_argument,
                        MessageMatches(ContainsSubstring("gradient of tensor 0 (\"a\")") &&
                                       ContainsSubstring("unscaled gradient of tensor 1 (\"b\")")));

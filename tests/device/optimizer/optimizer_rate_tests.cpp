@@ -48,7 +48,7 @@ TEST_CASE("the learning rate follows its schedule, by applied steps", "[optimize
     const device_scalar mine(engine, 0.125f);
     run.set_lr_source(mine);
     CHECK(taken() == 0.125);
-    engine.queue().fill(const_cast<float*>(static_cast<const float*>(mine)), 3.0f, 1);
+    engine.queue().fill(mine.data(), 3.0f, 1);
     CHECK(taken() == 3.0);
     run.set_lr_source(nullptr);
     engine.queue().fill(&run.device_hyper_parameters()->lr, 7.0f, 1);

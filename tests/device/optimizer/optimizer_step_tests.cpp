@@ -43,7 +43,7 @@ struct model {
   /// What differs from step to step.
   void backward(int step) {
     engine.queue().memcpy(gradient.data(), batches[static_cast<std::size_t>(step) % kinds]->data(), count * 2);
-    engine.queue().fill(const_cast<float*>(static_cast<const float*>(lr)), 1e-2f / static_cast<float>(1 + step % 5), 1);
+    engine.queue().fill(lr.data(), 1e-2f / static_cast<float>(1 + step % 5), 1);
   }
 
   /// What is the same, and can be recorded.

@@ -44,7 +44,7 @@ TEST_CASE("D4: finite gradients that a tiny scale turns into Inf are an overflow
   const inspection_level level = GENERATE(inspection_level::list, inspection_level::tensors);
   CAPTURE(engine.profile_name());
   const device_buffer<float> memory(engine.queue(), {1024.0f, 1.0f});
-  const inspector inspector(tensor_list(engine, {{{memory.data() + 1, 1}}, {{memory.data(), 1}}}), level);
+  const inspector inspector(tensor_list(engine, {{memory.data() + 1, 1}, {memory.data(), 1}}), level);
   const device_scalar tiny(engine, 0x1p-120f), zero(engine, 0.0f), fine(engine, 0x1p-100f);
 
   inspector.run(tiny);
@@ -89,9 +89,9 @@ TEST_CASE("D7: a finding stays, whatever finite tensors of other types, groups o
   CAPTURE(engine.profile_name(), scales);
   const device_buffer<std::uint16_t> bad(engine.queue(), {0x3c00, 0x7c00});
   const device_buffer<float> good(engine.queue(), std::vector<float>(100'000, 1.0f));
-  const tensor_list mixed(engine, {{{bad.data(), 2, element_type::float16}, "half", 0},
-                                   {{bad.data(), 1, element_type::bfloat16}, "bf16", 1},
-                                   {{good.data(), 100'000}, "single", 2}}),
+  const tensor_list mixed(engine, {{{bad.data(), element_type::float16}, 2, "half", 0},
+                                   {{bad.data(), element_type::bfloat16}, 1, "bf16", 1},
+                                   {good.data(), 100'000, "single", 2}}),
       clean(engine, array_view(good.data(), 100'000));
   const inspector mixed_inspector(mixed, scales == 1 ? inspection_level::list : inspection_level::tensors);
   loss_scaler scaler(engine, {.init_scale = 1}, {.scales = scales});

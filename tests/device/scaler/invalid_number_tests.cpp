@@ -285,7 +285,7 @@ TEST_CASE("several scales: each of them tells of a wrong number, and none tells 
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   const device_buffer<float> gradients(engine.queue(), std::vector<float>(4, 65536.0f));
-  const tensor_list list(engine, {{{gradients.data(), 2}, "", 0}, {{gradients.data() + 2, 2}, "", 1}});
+  const tensor_list list(engine, {{gradients.data(), 2, "", 0}, {gradients.data() + 2, 2, "", 1}});
   loss_scaler scaler(engine, {}, {.scales = 2});
   const device_scalar wrong(engine, -1.0f), right(engine, 1.0f);
   for (const bool is_wrong : {true, false, true, false}) {

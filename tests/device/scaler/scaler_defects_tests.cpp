@@ -113,7 +113,7 @@ TEST_CASE("D11, D12: a saved scaler goes on as the unbroken one, whatever its co
     loss_scaler unbroken(engine, policy);
     tensor_list gradients(engine, array_view(clean.data(), 1)),
         gradients_there(elsewhere, array_view(clean_there.data(), 1));
-    const auto step = [](loss_scaler& scaler, tensor_list& list, const float* data) {
+    const auto step = [](loss_scaler& scaler, tensor_list& list, float* data) {
       list.set_address(0, data);
       scaler.begin_step();
       scaler.inspect(list);

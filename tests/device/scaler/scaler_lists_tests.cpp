@@ -34,7 +34,7 @@ TEST_CASE("a scaler holds a bounded number of lists, however many it has seen", 
   constexpr int lists = 3000;
   for (int i = 0; i < lists; ++i) {
     const bool is_bad = i % 3 == 0;
-    const tensor_list list(engine, {{{memory.data() + (is_bad ? 1 : 0), 1}, "tensor of list " + std::to_string(i)}});
+    const tensor_list list(engine, {{memory.data() + (is_bad ? 1 : 0), 1, "tensor of list " + std::to_string(i)}});
     inspect_once(scaler, list);
     const std::uint64_t now = live_arrays_counter();
     if (i == 10) first = now;
@@ -61,7 +61,7 @@ TEST_CASE("a list that is dropped in the middle of a step is kept until its reco
   const device_buffer<float> memory(engine.queue(), {4.0f, infinity}), sums(engine.queue(), {0.0f});
   const tensor_list sum(engine, array_view(sums.data(), 1));
   const auto add = [&](std::size_t place, const char* name) {
-    scaler.accumulate(tensor_list(engine, {{{memory.data() + place, 1}, name}}), sum);
+    scaler.accumulate(tensor_list(engine, {{memory.data() + place, 1, name}}), sum);
   };
   scaler.begin_step();
   add(1, "the bad one");

@@ -65,8 +65,8 @@ TEST_CASE("what a step sees of many chunks is what the oracle sees, whichever of
   const reference::statistics finite = oracle();
   const device_buffer<std::uint16_t> gradients(engine.queue(), content);
   constexpr std::size_t first = elements / 3;  // of the second tensor
-  const tensor_list list(engine, {{{gradients.data(), first, element_type::float16}},
-                                  {{gradients.data() + first, elements - first, element_type::float16}}});
+  const tensor_list list(engine, {{{gradients.data(), element_type::float16}, first},
+                                  {{gradients.data() + first, element_type::float16}, elements - first}});
   loss_scaler scaler(engine, {.init_scale = initial_scale, .max = initial_scale});
   const device_scalar max_norm(engine, limit);
   // A square enters at most 64 + 64 + 31 + 1 + 10 + 4 roundings (inspect_tests.cpp), which the root halves. The root,
@@ -346,7 +346,7 @@ TEST_CASE("several scales: each group has its own, and skips with the others or 
   loss_scaler scaler(engine, {.init_scale = 8, .growth_interval = 1}, {.scales = 3, .skip_together = together});
   const device_buffer<float> memory(engine.queue(), {8.0f, 16.0f, infinity, 8.0f});
   const tensor_list gradients(
-      engine, {{{memory.data(), 2}, "a", 0}, {{memory.data() + 2, 1}, "b", 1}, {{memory.data() + 3, 1}, "c", 2}});
+      engine, {{memory.data(), 2, "a", 0}, {memory.data() + 2, 1, "b", 1}, {memory.data() + 3, 1, "c", 2}});
   scaler.begin_step();
   const step_decision* decisions = scaler.inspect(gradients);
   scaler.update();
@@ -366,11 +366,11 @@ TEST_CASE("several scales: each group has its own, and skips with the others or 
   // Losses, one a group, are multiplied by the scale of their group; gradients are unscaled by it.
   const device_buffer<float> losses(engine.queue(), {1.0f, 1.0f, 1.0f}),
       shadow(engine.queue(), std::vector<float>(4, 0.0f));
-  scaler.scale(tensor_list(
-      engine, {{{losses.data(), 1}, "", 0}, {{losses.data() + 1, 1}, "", 1}, {{losses.data() + 2, 1}, "", 2}}));
+  scaler.scale(
+      tensor_list(engine, {{losses.data(), 1, "", 0}, {losses.data() + 1, 1, "", 1}, {losses.data() + 2, 1, "", 2}}));
   CHECK(losses.read() == std::vector<float>{16, 4, 16});
   const tensor_list unscaled(
-      engine, {{{shadow.data(), 2}, "a", 0}, {{shadow.data() + 2, 1}, "b", 1}, {{shadow.data() + 3, 1}, "c", 2}});
+      engine, {{shadow.data(), 2, "a", 0}, {shadow.data() + 2, 1, "b", 1}, {shadow.data() + 3, 1, "c", 2}});
   const std::vector<float> next{32, 16, 8, 48};
   engine.queue().memcpy(memory.data(), next.data(), 16).wait();
   scaler.unscale(gradients, unscaled);
@@ -378,7 +378,7 @@ TEST_CASE("several scales: each group has its own, and skips with the others or 
   CHECK(shadow.read() == std::vector<float>{2, 1, 2, 3});
   CHECK(scaler.outcome(2).norm == std::sqrt(4.0f + 1.0f + 4.0f + 9.0f));
 
-  const tensor_list too_many(engine, {{{memory.data(), 1}, "", 3}});
+  const tensor_list too_many(engine, {{memory.data(), 1, "", 3}});
   scaler.begin_step();
   CHECK_THROWS_AS(scaler.inspect(too_many), invalid_argument);
 }
@@ -532,7 +532,7 @@ TEST_CASE("with several scales, the gradients of the groups that are skipped are
     sycl::event apply(const step_inputs&) override { return {}; }
   };
   const device_buffer<float> memory(engine.queue(), {1.0f, infinity, 2.0f});
-  two_groups both(tensor_list(engine, {{{memory.data(), 1}, "a", 0}, {{memory.data() + 1, 2}, "b", 1}}));
+  two_groups both(tensor_list(engine, {{memory.data(), 1, "a", 0}, {memory.data() + 1, 2, "b", 1}}));
   scaler.begin_step();
   scaler.step(both);
   scaler.update();
@@ -617,7 +617,7 @@ TEST_CASE("micro-batches of groups: a group without tensors keeps nothing from b
   CAPTURE(engine.profile_name());
   loss_scaler scaler(engine, {.init_scale = 4}, {.scales = 3});
   const device_buffer<float> micro(engine.queue(), {8.0f}), sums(engine.queue(), {1.0f});
-  const tensor_list gradients(engine, {{{micro.data(), 1}, "", 1}}), sum(engine, {{{sums.data(), 1}, "", 1}});
+  const tensor_list gradients(engine, {{micro.data(), 1, "", 1}}), sum(engine, {{sums.data(), 1, "", 1}});
   scaler.begin_step();
   scaler.accumulate(gradients, sum);
   scaler.update();
@@ -625,7 +625,7 @@ TEST_CASE("micro-batches of groups: a group without tensors keeps nothing from b
   CHECK(scaler.outcome(1).outcome == step_outcome::accumulated);
   CHECK(scaler.outcome(0).outcome == step_outcome::no_gradients);
   CHECK_THROWS_AS(scaler.state(), misuse_error);  // a window is open
-  const tensor_list beyond(engine, {{{micro.data(), 1}, "", 3}});
+  const tensor_list beyond(engine, {{micro.data(), 1, "", 3}});
   CHECK_THROWS_AS(scaler.scale(beyond), invalid_argument);
 }
 
@@ -637,7 +637,7 @@ TEST_CASE("several scales of several ranks: every rank reports flags for all of 
   loss_scaler scaler(engine, {.init_scale = 4}, {.scales = 3, .consensus = {.sum = hook}});
   const device_buffer<float> memory(engine.queue(), {8.0f});
   for (const tensor_list& list :
-       {tensor_list(engine, std::vector<tensor>{}), tensor_list(engine, {{{memory.data(), 1}, "", 1}})}) {
+       {tensor_list(engine, std::vector<tensor>{}), tensor_list(engine, {{memory.data(), 1, "", 1}})}) {
     scaler.begin_step();
     scaler.inspect(list);
     scaler.update();
@@ -695,8 +695,8 @@ TEST_CASE("the ledger tells what happened, with the name of the tensor that over
   CAPTURE(engine.profile_name());
   loss_scaler scaler(engine, {.init_scale = 16}, {.ledger = 4});
   const device_buffer<std::uint16_t> memory(engine.queue(), {0x3c00, 0x0001, 0x0000, 0x7c00, 0xfe00, 0x3c00});
-  const tensor_list gradients(engine, {{{memory.data(), 3, element_type::float16}, "layer1"},
-                                       {{memory.data() + 3, 3, element_type::float16}, "layer2"}});
+  const tensor_list gradients(engine, {{{memory.data(), element_type::float16}, 3, "layer1"},
+                                       {{memory.data() + 3, element_type::float16}, 3, "layer2"}});
   std::vector<std::uint64_t> called;
   scaler.on_step([&](const ledger_entry& entry) { called.push_back(entry.record.step); });
   for (int i = 0; i < 6; ++i) {

@@ -148,11 +148,12 @@ TEST_CASE("page: several optimizers") {
 TEST_CASE("page: a scale for each group") {
   const device_buffer<float> memory(page_engine().queue(), {1.0f, infinity});
   const engine& engine = page_engine();
-  const float* body = memory.data();
-  const float* head = memory.data() + 1;
+  float* const body = memory.data();
+  float* const head = memory.data() + 1;
 
   loss_scaler scaler(engine, {}, {.scales = 2, .skip_together = false});
-  const tensor_list gradients(engine, {{{body, 1}, "body", 0}, {{head, 1}, "head", 1}});
+  const tensor_list gradients(engine, {{.data = body, .count = 1, .name = "body", .group = 0},
+                                       {.data = head, .count = 1, .name = "head", .group = 1}});
 
   scaler.begin_step();
   scaler.inspect(gradients);

@@ -130,7 +130,7 @@ TEMPLATE_TEST_CASE("stochastic rounding is a function of seed, step, tensor and 
   const device_buffer<bits> out(engine.queue(), std::vector<bits>(values.size()), 1);
   const device_buffer<std::uint64_t> device_step(engine.queue(), {step});
   const auto cut = [&](auto* data, element_type type) {
-    return tensor_list(engine, {{{data, 100, type}}, {{data + 100, values.size() - 100, type}}});
+    return tensor_list(engine, {{{data, type}, 100}, {{data + 100, type}, values.size() - 100}});
   };
 
   const device_buffer<std::uint64_t> count(engine.queue(), {7});
@@ -220,10 +220,10 @@ TEST_CASE("a cast with scales multiplies each tensor by its own, and divides on 
   const device_buffer<float> in(engine.queue(), {1.0f, -2.0f, 0.5f, 3.0f}), back(engine.queue(), std::vector<float>(4));
   const device_buffer<std::uint8_t> out(engine.queue(), std::vector<std::uint8_t>(4));
   const device_buffer<float> scales(engine.queue(), {16.0f, 128.0f});
-  const tensor_list from(engine, {{{in.data(), 2}}, {{in.data() + 2, 2}}}),
-      again(engine, {{{back.data(), 2}}, {{back.data() + 2, 2}}});
+  const tensor_list from(engine, {{in.data(), 2}, {in.data() + 2, 2}}),
+      again(engine, {{back.data(), 2}, {back.data() + 2, 2}});
   const tensor_list to(
-      engine, {{{out.data(), 2, element_type::float8_e4m3}}, {{out.data() + 2, 2, element_type::float8_e4m3}}});
+      engine, {{{out.data(), element_type::float8_e4m3}, 2}, {{out.data() + 2, element_type::float8_e4m3}, 2}});
 
   cast(from, to, {.saturate = true, .scales = scales.data()});
   cast(to, again, {.scales = scales.data(), .divide = true});

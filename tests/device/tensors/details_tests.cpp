@@ -106,11 +106,11 @@ TEST_CASE("norms of tensors, of groups and of all, of each kind") {
   CAPTURE(engine.profile_name());
   const device_buffer<float> memory(engine.queue(), std::vector<float>(200'000, -2.0f));
   const device_buffer<std::uint16_t> halves(engine.queue(), std::vector<std::uint16_t>(70'000, 0x4200));  // 3
-  const float* absent = nullptr;
-  const tensor_list list(engine, {{{memory.data(), 200'000}, "a", 3},
-                                  {{absent, 10}, "b", 3},
-                                  {{halves.data(), 70'000, element_type::float16}, "c", 1},
-                                  {{memory.data(), 4}, "d", 3}});
+  float* const absent = nullptr;
+  const tensor_list list(engine, {{memory.data(), 200'000, "a", 3},
+                                  {absent, 10, "b", 3},
+                                  {{halves.data(), element_type::float16}, 70'000, "c", 1},
+                                  {memory.data(), 4, "d", 3}});
   const inspector inspector(list, inspection_level::tensors);
 
   const auto before = engine.statistics().kernels_submitted;
@@ -145,7 +145,7 @@ TEST_CASE("fifty thousand tensors are told about in three kernels") {
   const device_buffer<float> memory(engine.queue(), data);
   std::vector<tensor> tensors;
   for (std::size_t i = 0; i < count; ++i)
-    tensors.push_back({{memory.data() + i % 100, 1}, "", static_cast<std::uint32_t>(i % 7)});
+    tensors.push_back({memory.data() + i % 100, 1, "", static_cast<std::uint32_t>(i % 7)});
   const inspector inspector(tensor_list(engine, tensors), inspection_level::tensors);
 
   const auto before = engine.statistics().kernels_submitted;
@@ -225,9 +225,9 @@ TEST_CASE("what was not asked for is refused with how to ask") {
 TEST_CASE("an empty list and a list of nothing have details, too") {
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
-  const float* absent = nullptr;
+  float* const absent = nullptr;
   const inspector nothing(tensor_list(engine, std::vector<tensor>{}), inspection_level::histogram);
-  const inspector absentees(tensor_list(engine, {{{absent, 5}}, {{absent, 0}}}), inspection_level::histogram);
+  const inspector absentees(tensor_list(engine, {{absent, 5}, {absent, 0}}), inspection_level::histogram);
 
   nothing.run();
   absentees.run();
@@ -289,8 +289,8 @@ TEST_CASE("what is unscaled in place is decided as it was") {
   const device_buffer<float> memory(engine.queue(), values);
   const device_buffer<std::uint16_t> half(engine.queue(), {0x7c00});
   const device_buffer<float> shadow(engine.queue(), {0.0f});
-  const tensor_list list(engine, {{{memory.data(), values.size()}}, {{half.data(), 1, element_type::float16}}});
-  const tensor_list out(engine, {{{memory.data(), values.size()}}, {{shadow.data(), 1}}});
+  const tensor_list list(engine, {{memory.data(), values.size()}, {{half.data(), element_type::float16}, 1}});
+  const tensor_list out(engine, {{memory.data(), values.size()}, {shadow.data(), 1}});
   const inspector inspector(list);
   const device_scalar scale(engine, 0x1p-14f);
 
@@ -310,7 +310,7 @@ TEST_CASE("a tensor that is absent for once leaves nothing of the step before") 
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   const device_buffer<float> a(engine.queue(), std::vector<float>(100'000, 1.0f)), b(engine.queue(), {7.0f});
-  tensor_list list(engine, {{{a.data(), 100'000}}, {{b.data(), 1}}});
+  tensor_list list(engine, {{a.data(), 100'000}, {b.data(), 1}});
   const inspector inspector(list, inspection_level::tensors);
 
   inspector.run();
@@ -339,9 +339,9 @@ TEST_CASE("unscaling in place while inspecting, with absent tensors on either si
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   const device_buffer<float> a(engine.queue(), {4.0f, 8.0f}), b(engine.queue(), {16.0f});
-  const float* absent = nullptr;
-  const tensor_list in(engine, {{{a.data(), 2}}, {{absent, 3}}, {{b.data(), 1}}}),
-      out(engine, {{{a.data(), 2}}, {{a.data(), 3}}, {{absent, 1}}});
+  float* const absent = nullptr;
+  const tensor_list in(engine, {{a.data(), 2}, {absent, 3}, {b.data(), 1}}),
+      out(engine, {{a.data(), 2}, {a.data(), 3}, {absent, 1}});
   const inspector inspector(in);
   const device_scalar scale(engine, 4.0f);
 
@@ -360,7 +360,7 @@ TEST_CASE("the largest element is told scaled and unscaled, and how much room th
   CAPTURE(engine.profile_name());
   const device_buffer<std::uint16_t> memory(engine.queue(), {0x7400, 0xf400 /* -16384 */, 0x0001});
   const tensor_list list(
-      engine, {{{memory.data(), 2, element_type::float16}}, {{memory.data() + 2, 1, element_type::float16}}});
+      engine, {{{memory.data(), element_type::float16}, 2}, {{memory.data() + 2, element_type::float16}, 1}});
   const inspector inspector(list, inspection_level::tensors);
   const device_scalar scale(engine, 65536.0f);
 

@@ -153,8 +153,8 @@ TEST_CASE("each group is clipped by its own norm, of any kind") {
   // Group 0 has the tensors 0 and 2, group 1 none, group 2 the tensor 1, which is small.
   const device_buffer<float> memory(engine.queue(), {6.0f, -8.0f, 0.5f, 0.0f, 24.0f, 0.0f});
   const device_buffer<clip_result> results(engine.queue(), std::vector<clip_result>(3));
-  const tensor_list list(
-      engine, {{{memory.data(), 2}, "a", 0}, {{memory.data() + 2, 1}, "b", 2}, {{memory.data() + 3, 3}, "c", 0}});
+  const tensor_list list(engine,
+                         {{memory.data(), 2, "a", 0}, {memory.data() + 2, 1, "b", 2}, {memory.data() + 3, 3, "c", 0}});
   const inspector inspector(list, inspection_level::tensors);
   const device_scalar s(engine, 2.0f), limit(engine, 1.0f);
 
@@ -222,10 +222,10 @@ TEST_CASE("absent and empty tensors are left out on either side") {
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   const device_buffer<float> a(engine.queue(), {1.0f, 2.0f}), b(engine.queue(), {7.0f, 8.0f});
-  const float* absent = nullptr;
+  float* const absent = nullptr;
 
   cast(tensor_list(engine, std::vector<tensor>{}), tensor_list(engine, std::vector<tensor>{}));
-  cast(tensor_list(engine, {{{absent, 2}}, {{a.data(), 2}}}), tensor_list(engine, {{{b.data(), 2}}, {{absent, 2}}}));
+  cast(tensor_list(engine, {{absent, 2}, {a.data(), 2}}), tensor_list(engine, {{b.data(), 2}, {absent, 2}}));
   engine.wait();
   CHECK(b.read() == std::vector<float>{7.0f, 8.0f});
 }
@@ -234,10 +234,10 @@ TEST_CASE("lists that do not fit are refused with the tensor's name and the reme
   const engine& engine = all_engines().front();
   const device_buffer<float> memory(engine.queue(), std::vector<float>(100));
   const auto fp32 = [&](std::uint64_t at, std::uint64_t count) {
-    return tensor_list(engine, {{{memory.data() + at, count}, "weight"}});
+    return tensor_list(engine, {{memory.data() + at, count, "weight"}});
   };
   const auto fp16 = [&](std::uint64_t count) {
-    return tensor_list(engine, {{{memory.data() + 50, count, element_type::float16}, "bias"}});
+    return tensor_list(engine, {{{memory.data() + 50, element_type::float16}, count, "bias"}});
   };
   const device_scalar s(engine, 2.0f);
 
@@ -248,13 +248,13 @@ TEST_CASE("lists that do not fit are refused with the tensor's name and the reme
                        MessageMatches(ContainsSubstring("tensors")));
   CHECK_THROWS_MATCHES(cast(fp32(0, 10), fp32(5, 10)), invalid_argument, MessageMatches(ContainsSubstring("overlaps")));
   CHECK_THROWS_MATCHES(cast(fp32(48, 10), fp16(10)), invalid_argument, MessageMatches(ContainsSubstring("overlaps")));
-  const tensor_list twice(engine, {{{memory.data(), 10}, "first"}, {{memory.data() + 9, 10}, "second"}});
+  const tensor_list twice(engine, {{memory.data(), 10, "first"}, {memory.data() + 9, 10, "second"}});
   CHECK_THROWS_MATCHES(scale(twice, twice, s), invalid_argument,
                        MessageMatches(ContainsSubstring("\"second\") overlaps the output tensor 0 (\"first\")")));
-  const tensor_list apart(engine, {{{memory.data() + 30, 10}, "first"}, {{memory.data() + 5, 10}, "second"}});
+  const tensor_list apart(engine, {{memory.data() + 30, 10, "first"}, {memory.data() + 5, 10, "second"}});
   CHECK_THROWS_MATCHES(cast(twice, apart), invalid_argument, MessageMatches(ContainsSubstring("overlaps the input")));
   CHECK_NOTHROW(clear_gradients(twice));
-  const tensor_list wide(engine, {{{memory.data() + 60, 10, element_type::float64}, "wide"}});
+  const tensor_list wide(engine, {{{memory.data() + 60, element_type::float64}, 10, "wide"}});
   CHECK_THROWS_MATCHES(unscale(fp32(0, 10), fp32(20, 10), 0.0f), invalid_argument,
                        MessageMatches(ContainsSubstring("scale is 0; it must be positive")));
   CHECK_THROWS_MATCHES(device_value(engine, nullptr), invalid_argument,
@@ -277,7 +277,7 @@ TEST_CASE("lists that do not fit are refused with the tensor's name and the reme
 TEST_CASE("lists that fit are checked again when an address changes") {
   const engine& engine = all_engines().front();
   const device_buffer<float> memory(engine.queue(), std::vector<float>(100, 1.0f));
-  tensor_list in(engine, {{{memory.data(), 10}, "weight"}}), out(engine, {{{memory.data() + 50, 10}, "copy"}});
+  tensor_list in(engine, {{memory.data(), 10, "weight"}}), out(engine, {{memory.data() + 50, 10, "copy"}});
 
   cast(in, out);
   cast(in, out);

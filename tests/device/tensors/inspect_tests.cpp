@@ -287,7 +287,7 @@ TEST_CASE("the chunk kernel writes its statistics and nothing else") {
 TEST_CASE("inspect takes two kernels however many tensors") {
   const engine& engine = all_engines().front();
   const device_buffer<float> memory(engine.queue(), std::vector<float>(10 * chunk, 1.0f));
-  std::vector<tensor> tensors(5000, tensor{{memory.data(), 100}});
+  std::vector<tensor> tensors(5000, tensor{memory.data(), 100});
   const inspector inspector(tensor_list(engine, tensors));
 
   const auto before = engine.statistics().kernels_submitted;

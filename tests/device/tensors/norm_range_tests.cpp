@@ -104,7 +104,7 @@ TEMPLATE_TEST_CASE("norm and clip coefficient are right at every scale", "", bfl
       const bool is_finite = norm <= static_cast<double>(std::numeric_limits<float>::max());
       const bool is_normal = norm >= 0x1p-126;
       const device_buffer<bits> memory(engine.queue(), data, count % 2);
-      const tensor_list list(engine, {{{memory.data(), count, TestType::type}}});
+      const tensor_list list(engine, {{{memory.data(), TestType::type}, count}});
       loss_scaler scaler(
           engine,
           {.mode = scaling_mode::fixed, .init_scale = std::ldexp(1.0f, scale), .min = 0x1p-126f, .max = 0x1p127f});
@@ -139,7 +139,7 @@ TEMPLATE_TEST_CASE("all norms of tensors and groups are right beyond the range o
     for (const float x : values_near(exponent, 70'001, 4)) large.push_back(encoded<bits>(x));
     const device_buffer<bits> a(engine.queue(), small, 1), b(engine.queue(), large);
     const tensor_list list(
-        engine, {{{a.data(), small.size(), TestType::type}, "", 0}, {{b.data(), large.size(), TestType::type}, "", 1}});
+        engine, {{{a.data(), TestType::type}, small.size(), "", 0}, {{b.data(), TestType::type}, large.size(), "", 1}});
     const device_scalar scale(engine, std::ldexp(1.0f, exponent > 0 ? 60 : -60));
     const inspector inspector(list, inspection_level::tensors);
     inspector.run(scale);
@@ -197,8 +197,8 @@ TEST_CASE("unscaling in place does not lose a norm beyond the range of squares")
         shadow(engine.queue(), std::vector<float>(half.size()));
     const device_buffer<std::uint16_t> gradients16(engine.queue(), half);
     const tensor_list in(
-        engine, {{{gradients.data(), in_place.size()}}, {{gradients16.data(), half.size(), element_type::bfloat16}}});
-    const tensor_list out(engine, {{{gradients.data(), in_place.size()}}, {{shadow.data(), half.size()}}});
+        engine, {{gradients.data(), in_place.size()}, {{gradients16.data(), element_type::bfloat16}, half.size()}});
+    const tensor_list out(engine, {{gradients.data(), in_place.size()}, {shadow.data(), half.size()}});
     scaling_policy policy{.mode = scaling_mode::fixed, .init_scale = scale, .min = 0x1p-126f, .max = 0x1p127f};
     policy.power_of_two = false;
     loss_scaler scaler(engine, policy);
@@ -260,7 +260,7 @@ TEST_CASE("ranks with sums of any size agree on a norm") {
     std::vector<float> numbers_of_other;
     const auto run = [&](int exponent, const decltype(consensus::sum)& hook) {
       const device_buffer<float> gradients(engine.queue(), values_near(exponent, 1'000, 9));
-      const tensor_list list(engine, {{{gradients.data(), 1'000}}});
+      const tensor_list list(engine, {{gradients.data(), 1'000}});
       loss_scaler scaler(engine, {.mode = scaling_mode::fixed, .init_scale = 0x1p40f, .max = 0x1p127f},
                          {.consensus = {.sum = hook}});
       scaler.begin_step();
@@ -294,7 +294,7 @@ TEST_CASE("several scales: the norm over all of them stays in range") {
   const device_scalar max_norm(engine, 1.0f);
   const device_buffer<float> a(engine.queue(), std::vector<float>(4, 0x1p100f)),
       b(engine.queue(), std::vector<float>(9, 0x1p100f));
-  const tensor_list list(engine, {{{a.data(), 4}, "", 0}, {{b.data(), 9}, "", 1}});
+  const tensor_list list(engine, {{a.data(), 4, "", 0}, {b.data(), 9, "", 1}});
   loss_scaler scaler(engine, {.mode = scaling_mode::fixed, .init_scale = 1.0f}, {.scales = 2});
   scaler.begin_step();
   scaler.inspect(list, {.max_norm = max_norm});
@@ -312,7 +312,7 @@ TEST_CASE("law 2: a finite gradient that unscaling would make infinite is an INF
     values[5] = no_number;
     values[place] = -0x1p120f;
     const device_buffer<float> memory(engine.queue(), values);
-    const tensor_list list(engine, {{{memory.data(), 70'000}}, {{memory.data() + 70'000, 70'000}}});
+    const tensor_list list(engine, {{memory.data(), 70'000}, {memory.data() + 70'000, 70'000}});
     for (const inspection_level level : {inspection_level::list, inspection_level::tensors}) {
       const inspector inspector(list, level);
       inspector.run(scale);

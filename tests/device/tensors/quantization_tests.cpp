@@ -56,8 +56,8 @@ TEST_CASE("delayed scaling follows the rule for every tensor, in one kernel") {
   std::vector<scale_model> models;
   for (std::size_t i = 0; i < tensors; ++i) {
     const auto type = i % 2 == 0 ? element_type::float8_e4m3 : element_type::float8_e5m2;
-    wide.push_back({{memory.data() + i, 1}});
-    narrow.push_back({{small.data() + i, 1, type}});
+    wide.push_back({memory.data() + i, 1});
+    narrow.push_back({{small.data() + i, type}, 1});
     models.push_back(
         {.limit = i % 2 == 0 ? 448.0 : 57344.0, .length = length, .margin = margin, .latest_only = latest_only});
   }
@@ -153,7 +153,7 @@ struct different_scales {
   }
   std::vector<tensor> describe(std::size_t count) const {
     std::vector<tensor> all;
-    for (std::size_t i = 0; i < count; ++i) all.push_back({{amax.data() + i, 1}});
+    for (std::size_t i = 0; i < count; ++i) all.push_back({amax.data() + i, 1});
     return all;
   }
 
@@ -228,10 +228,8 @@ TEST_CASE("tensors that are absent are not quantised, and nothing is written ove
   CAPTURE(engine.profile_name());
   const device_buffer<float> a(engine.queue(), {0.6f, 1.4f}), b(engine.queue(), {9.0f, 9.0f}),
       c(engine.queue(), {5.0f, 5.0f});
-  const float* absent = nullptr;
-  const auto two = [&](const float* first, const float* second) {
-    return tensor_list(engine, {{{first, 1}}, {{second, 1}}});
-  };
+  float* const absent = nullptr;
+  const auto two = [&](float* first, float* second) { return tensor_list(engine, {{first, 1}, {second, 1}}); };
   const delayed_scaling scaling(two(absent, absent), delayed_scaling::int8_limit, {});
 
   fake_quantize(two(absent, a.data() + 1), two(b.data(), b.data() + 1), scaling);
@@ -254,7 +252,7 @@ TEST_CASE("channels of a weight have scales of their own") {
   const device_buffer<float> weight(engine.queue(), {1.0f, -127.0f, 0.3f, 0.001f, 0.002f, -0.127f}),
       out(engine.queue(), std::vector<float>(6));
   const auto channels_in = [&](float* data) {
-    return tensor_list(engine, {{{data, 3}, "weight[0]"}, {{data + 3, 3}, "weight[1]"}});
+    return tensor_list(engine, {{data, 3, "weight[0]"}, {data + 3, 3, "weight[1]"}});
   };
   const tensor_list channels = channels_in(weight.data()), quantized = channels_in(out.data());
   const inspector inspector(channels, inspection_level::tensors);
@@ -275,7 +273,7 @@ TEST_CASE("settings that make no sense are refused") {
   const engine& engine = all_engines().front();
   const device_buffer<float> memory(engine.queue(), {1.0f, 2.0f});
   const tensor_list first(engine, array_view(memory.data(), 1)),
-      two(engine, {{{memory.data(), 1}}, {{memory.data() + 1, 1}}});
+      two(engine, {{memory.data(), 1}, {memory.data() + 1, 1}});
   const delayed_scaling scaling(first, 127.0f, {});
 
   CHECK_THROWS_AS(delayed_scaling(first), invalid_argument);  // FP32 needs no scale
