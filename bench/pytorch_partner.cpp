@@ -31,7 +31,7 @@ void run(const bench::settings& options, const char* gradients_file) {
   const auto from = bench::cut(gradient.data, element_type::float16, options);
   const auto to = bench::cut(model.data, element_type::float16, options);
   for (std::size_t i = 0; i < from.size(); ++i)
-    parameters.push_back({.gradient = view_of(from[i]), .model = view_of(to[i])});
+    parameters.push_back({.gradient = bench::view_of(from[i]), .model = bench::view_of(to[i])});
   fused_optimizer optimizer(engine, parameters, adamw{});
   loss_scaler scaler(engine, {.init_scale = 1024});
   scaler.prepare(optimizer.gradients());

@@ -49,7 +49,7 @@ matrix_view trainer::gradient_of(const matrix_view& y) const {
   return output_gradient_.count() == 0 ? y : output_gradient_.matrix(y.rows(), y.columns());
 }
 
-array_view trainer::whole_output_gradient() {
+const_array_view trainer::whole_output_gradient() {
   const std::uint64_t elements = task_.batch * task_.outputs();
   const element_type type = gradient_type(settings_.formats);
   if (type == settings_.formats.accumulate) return {model_.output(), elements, type};

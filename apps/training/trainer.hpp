@@ -60,7 +60,7 @@ class trainer {
   sycl::event compute_loss(const batch& batch, const const_matrix_view& y, float* mean,
                            const std::optional<matrix_view>& dy);
   matrix_view gradient_of(const matrix_view& y) const;
-  array_view whole_output_gradient();
+  const_array_view whole_output_gradient();
   sycl::event forward_and_backward(const batch& batch, std::uint64_t slot, sycl::event& loss);
   run_identity identity() const;
   void warm_up();

@@ -78,8 +78,8 @@ struct training {
     std::vector<syclamp::parameter> all;
     std::uint64_t place = 0;
     for (std::size_t i = 0; i < gradients.list.size(); ++i) {
-      syclamp::parameter each{.gradient = gradients.list[i], .master = master.list[i]};
-      if (has_model) each.model = model.list[i];
+      syclamp::parameter each{.gradient = gradients.list.writable(i), .master = master.list.writable(i)};
+      if (has_model) each.model = model.list.writable(i);
       if (states > 0) each.states = {first.data() + place, second.data() + place, third.data() + place};
       all.push_back(each);
       place += gradients.list[i].count() + 3;

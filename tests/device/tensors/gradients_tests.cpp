@@ -55,7 +55,7 @@ TEMPLATE_TEST_CASE("accumulate adds in FP32, each time with its own scale", "", 
   CAPTURE(engine.profile_name());
   const tensors_of_all_sizes<TestType> in(engine, 8, 0);
   const device_buffer<float> sum(engine.queue(), std::vector<float>(70'001, 0.25f));
-  const tensor_list last_in(engine, array_view(in.list[14])), last_out(engine, array_view(sum.data(), 70'001));
+  const tensor_list last_in(engine, in.list[14]), last_out(engine, array_view(sum.data(), 70'001));
   const device_scalar first(engine, 4.0f), second(engine, 65536.0f);
 
   accumulate(last_in, last_out, first);
