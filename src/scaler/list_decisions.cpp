@@ -47,10 +47,11 @@ sycl::event list_decisions::begin(remote_queue& queue, const std::vector<sycl::e
         "record steps of one queue, or submit these call by call");
   queue.is_in_step = true;
   if (!queue.is_in_home_context()) return there.order_after(dependencies);
+  const std::size_t bytes = home_.options().scales * sizeof(scale_state);
   std::vector<sycl::event> before = dependencies;
-  before.push_back(submit_marker(home));
+  before.push_back(command_queue(home).memcpy(queue.sent.states.get(), home_.states(), bytes));
   there.order_after(before);
-  return queue.queue().memcpy(queue.mirror().states(), home_.states(), home_.options().scales * sizeof(scale_state));
+  return queue.queue().memcpy(queue.mirror().states(), queue.sent.states.get(), bytes);
 }
 
 sycl::event list_decisions::begin(const char* call, std::span<known_list* const> lists,
@@ -181,18 +182,25 @@ void list_decisions::inspect(const known_list& list, bool is_scaled) const {
   kernels.inspect_unscaled(list.local());
 }
 
-/// Brings what was found in the scaler's context to the scaler's queue.
+/// Brings what was found in the scaler's context to the scaler's queue. Copies go through host memory, which all
+/// devices of a context can read and write. (The OpenCL driver of CPUs blocks when a device's memory is copied to a
+/// part of it.)
 void list_decisions::gather_at_home(std::span<known_list* const> lists, bool is_scaled) const {
   const engine& home = home_.get_engine();
+  const std::size_t bytes = home_.options().scales * sizeof(inspection);
+  for (const known_list* list : lists)
+    if (is_neighbour(*list))
+      list->queue->queue().memcpy(list->remote->received.results.get(), list->queue->mirror().results(list->local()),
+                                  bytes);
   for (const remote_queue* queue : queues_of(lists)) {
     if (!queue->is_in_home_context()) continue;
-    home.order_after({submit_marker(queue->get_engine())});
-    command_queue(home).memcpy(queue->invalid_at_home.get(), queue->invalid_numbers(), sizeof(std::uint32_t));
+    constexpr std::size_t word = sizeof(std::uint32_t);
+    home.order_after({queue->queue().memcpy(queue->received_invalid.get(), queue->invalid_numbers(), word)});
+    command_queue(home).memcpy(queue->invalid_at_home.get(), queue->received_invalid.get(), word);
   }
   for (const known_list* list : lists) {
     if (!is_neighbour(*list)) continue;
-    command_queue(home).memcpy(home_.results(*list), list->queue->mirror().results(list->remote->workspace),
-                               home_.options().scales * sizeof(inspection));
+    command_queue(home).memcpy(home_.results(*list), list->remote->received.results.get(), bytes);
     home_.import_results(*list, is_scaled, list->queue->invalid_at_home.get());
   }
 }
@@ -281,13 +289,18 @@ void list_decisions::send_state(std::span<known_list* const> lists, remote_queue
 
 /// To the queues of the scaler's context. The scaler's queue continues when they were copied: its memory may be freed.
 void list_decisions::send_decisions(std::span<known_list* const> lists) const {
+  const std::size_t bytes = home_.options().scales * sizeof(step_decision);
+  sycl::event last;
+  for (const known_list* list : lists)
+    if (is_neighbour(*list))
+      last = command_queue(home_.get_engine()).memcpy(list->remote->sent.decisions.get(), list->decisions(), bytes);
   for (const remote_queue* queue : queues_of(lists))
-    if (queue->is_in_home_context()) queue->get_engine().order_after({submit_marker(home_.get_engine())});
+    if (queue->is_in_home_context()) queue->get_engine().order_after({last});
   std::vector<sycl::event> copied;
   for (const known_list* list : lists)
     if (is_neighbour(*list))
-      copied.push_back(list->queue->queue().memcpy(list->remote->workspace.decisions(), list->decisions(),
-                                                   home_.options().scales * sizeof(step_decision)));
+      copied.push_back(
+          list->queue->queue().memcpy(list->local().decisions(), list->remote->sent.decisions.get(), bytes));
   home_.get_engine().order_after(copied);
 }
 

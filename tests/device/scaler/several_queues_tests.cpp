@@ -360,7 +360,7 @@ TEST_CASE("queues of one context are ordered by events while the backward pass s
   CHECK(run.scaler.outcome().applied == 1);
 }
 
-TEST_CASE("steps across queues are not recorded, and a consensus stays in its context") {
+TEST_CASE("steps across queues are not recorded") {
   for (const placement& where : all_placements()) {
     INFO(where.name);
     model run(where.engines, growing);
