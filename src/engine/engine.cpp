@@ -99,6 +99,18 @@ struct SYCLAMP_HIDDEN engine::impl {
     watch_runtime();
   }
 
+  /// SYCL ends the program if a fault comes up when its queue is gone already. So the library's own queue is emptied.
+  ~impl() {
+    if (!faults) return;
+    try {
+      queue.wait();
+      queue.throw_asynchronous();
+    } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left who could hear of it
+    }
+  }
+  impl(const impl&) = delete;
+  impl& operator=(const impl&) = delete;
+
   static std::shared_ptr<impl> make(sycl::queue given, std::string_view profile_name) {
     need_runtime();
     return translated("engine", [&] {
@@ -175,7 +187,8 @@ void engine::compile_all() const {
 }
 
 void engine::wait() const {
-  need_no_recording(queue());
+  need_runtime();
+  need_no_recording(impl_->queue);
   impl_->waits.fetch_add(1, std::memory_order_relaxed);
   translated("wait", [&] { impl_->queue.wait_and_throw(); });
   impl_->raise_faults();

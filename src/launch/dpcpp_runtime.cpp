@@ -61,18 +61,23 @@ constexpr const char* driver_list = "OCL_ICD_FILENAMES";
 constexpr const char* driver_folder = "OCL_ICD_VENDORS";
 bool list_is_ours = false;  // set by this library, not by the user
 
-bool setup_is_wanted() {
+bool is_switched_off() {
   const char* setup = std::getenv("SYCLAMP_RUNTIME_SETUP");
-  if (setup != nullptr && std::string_view(setup) == "off") return false;
-  return std::getenv(driver_list) == nullptr && std::getenv(driver_folder) == nullptr;
+  return setup != nullptr && std::string_view(setup) == "off";
+}
+
+/// A process inherits the list that this library has set in its parent.
+bool user_has_named_drivers(const fs::path& driver) {
+  const char* list = std::getenv(driver_list);
+  return (list != nullptr && list != driver) || std::getenv(driver_folder) != nullptr;
 }
 
 [[gnu::constructor]] void find_cpu_driver() {
-  if (!setup_is_wanted()) return;
+  if (is_switched_off()) return;
   const fs::path folder = runtime_file().parent_path();
   std::error_code failed;
   const fs::path driver = folder / "libintelocl.so";
-  if (!fs::exists(driver, failed)) return;
+  if (user_has_named_drivers(driver) || !fs::exists(driver, failed)) return;
   list_is_ours = setenv(driver_list, driver.c_str(), /*overwrite=*/0) == 0;
   // A library that is already in the process is the one that later calls get. Never closed: the runtime uses them.
   if (!user_has("libOpenCL.so.1"))
@@ -141,7 +146,7 @@ std::string suspicious_environment() {
         fmt::format("{} is \"{}\": it must be the folder of the .icd files of OpenCL drivers, and LD_LIBRARY_PATH must "
                     "lead to their libraries. Unset it to use the CPU driver beside libsycl",
                     driver_folder, folder));
-  if (const char* setup = std::getenv("SYCLAMP_RUNTIME_SETUP"); setup != nullptr && std::string_view(setup) == "off")
+  if (is_switched_off())
     problems.emplace_back("SYCLAMP_RUNTIME_SETUP is \"off\": unset it to use the CPU driver beside libsycl");
   return fmt::format("{}", fmt::join(problems, "; "));
 }

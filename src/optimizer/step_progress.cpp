@@ -12,7 +12,9 @@ using kernels::progress_slot;
 
 step_progress::step_progress(const engine& engine, std::size_t groups) : groups_(groups) {
   sycl::queue& queue = engine.queue();
-  if (queue.get_device().has(sycl::aspect::usm_atomic_host_allocations)) {
+  const bool shares_host_memory =
+      translated("fused_optimizer", [&] { return queue.get_device().has(sycl::aspect::usm_atomic_host_allocations); });
+  if (shares_host_memory) {
     written_ = allocate_on_host<progress_slot>(queue, groups);
   } else {
     written_ = allocate_on_device<progress_slot>(queue, groups);

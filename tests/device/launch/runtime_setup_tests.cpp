@@ -32,10 +32,20 @@ TEST_CASE("in an empty environment the CPU's driver is found beside the runtime"
   CHECK_THAT(text, ContainsSubstring("device: found"));
 }
 
+TEST_CASE("a process that inherits the set-up of its parent is set up as well") {
+  const std::string first = run("");
+  const std::string::size_type begin = std::string("drivers: ").size();
+  const std::string list = first.substr(begin, first.find('\n') - begin);
+  if (list == "unset") SKIP("there is no CPU driver beside this runtime");
+  const std::string text = run("OCL_ICD_FILENAMES=" + list);
+  CAPTURE(text);
+  CHECK(text == first);
+}
+
 TEST_CASE("nothing is changed for a user who has said where drivers are") {
   const std::string text = run("OCL_ICD_FILENAMES=/none/driver.so");
   CAPTURE(text);
-  CHECK_THAT(text, ContainsSubstring("drivers: /none/driver.so\n"));
+  CHECK_THAT(text, ContainsSubstring("drivers: /none/driver.so\nloader: not loaded\n"));
 }
 
 TEST_CASE("nothing is changed for a user who has named a folder of drivers, or has switched the set-up off") {
