@@ -178,7 +178,7 @@ TEST_CASE("sums of an accumulation window may be replicated") {
   CAPTURE(engine.profile_name());
   const auto records = simulated_ranks(ranks).run([&](const consensus& rank) {
     const device_buffer<float> micro(engine.queue(), {3.0f, 4.0f});
-    const tensor_list gradients(engine, {{{micro.data(), 1}, "", 0, true}, {{micro.data() + 1, 1}, "", 0, false}});
+    const tensor_list gradients(engine, {{micro.data(), 1, "", 0, true}, {micro.data() + 1, 1, "", 0, false}});
     adding_parts sums(engine, {{{0.0f}, 0, true}, {{0.0f}, 0, false}});
     loss_scaler scaler(engine, joint_training::fixed_at(0, 0), {.consensus = rank});
     scaler.begin_step();
@@ -215,7 +215,7 @@ TEST_CASE("an inspector adds replicated tensors like all others") {
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   const device_buffer<float> memory(engine.queue(), {3.0f, 4.0f});
-  const tensor_list list(engine, {{{memory.data(), 1}, "", 5, true}, {{memory.data() + 1, 1}, "", 7, false}});
+  const tensor_list list(engine, {{memory.data(), 1, "", 5, true}, {memory.data() + 1, 1, "", 7, false}});
   CHECK(list.is_replicated(0));
   CHECK(!list.is_replicated(1));
   CHECK(list.group(0) == 5);

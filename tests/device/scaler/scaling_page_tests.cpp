@@ -179,8 +179,9 @@ TEST_CASE("page: several ranks") {
 
   const auto add_up = [&](sycl::queue& queue, float* numbers, std::size_t count) { all_reduce(queue, numbers, count); };
   loss_scaler scaler(engine, {}, {.consensus = {.sum = add_up, .rank = rank, .size = ranks}});
-  const tensor_list gradients(engine, {{.elements = {part, 2}, .name = "part of this rank"},
-                                       {.elements = {same, 2}, .name = "the same on all ranks", .replicated = true}});
+  const tensor_list gradients(engine,
+                              {{.data = part, .count = 2, .name = "part of this rank"},
+                               {.data = same, .count = 2, .name = "the same on all ranks", .replicated = true}});
 
   scaler.begin_step();
   scaler.inspect(gradients);
