@@ -3,7 +3,7 @@
 // read. A new member that is not added here does not compile.
 //
 // A new field is a row that says in which version it came, and what older files have instead:
-//   field{"margin", &scaling_policy::margin}.added_in(4, 1.0),
+//   field{"margin", &scaling_policy::margin}.added_in(5, 1.0),
 // The version of the format follows from these rows. docs/checkpoints.md lists what each version changed.
 #pragma once
 

@@ -165,8 +165,8 @@ TEST_CASE("page: a scale for each group") {
 TEST_CASE("page: several ranks") {
   const engine& engine = page_engine();
   const device_buffer<float> memory(engine.queue(), {3.0f, 4.0f, 12.0f, 0.0f});
-  const float* part = memory.data();
-  const float* same = memory.data() + 2;
+  float* const part = memory.data();
+  float* const same = memory.data() + 2;
   const std::uint32_t rank = 1, ranks = 2;
   // The other rank holds the same numbers, and adds the tensor that is replicated.
   const auto all_reduce = [](sycl::queue& queue, float* numbers, std::size_t count) {
@@ -179,9 +179,8 @@ TEST_CASE("page: several ranks") {
 
   const auto add_up = [&](sycl::queue& queue, float* numbers, std::size_t count) { all_reduce(queue, numbers, count); };
   loss_scaler scaler(engine, {}, {.consensus = {.sum = add_up, .rank = rank, .size = ranks}});
-  const tensor_list gradients(engine,
-                              {{.data = part, .count = 2, .name = "part of this rank"},
-                               {.data = same, .count = 2, .name = "the same on all ranks", .replicated = true}});
+  const tensor_list gradients(engine, {{.data = part, .count = 2, .name = "part of this rank"},
+                                       {.data = same, .count = 2, .name = "same on all ranks", .replicated = true}});
 
   scaler.begin_step();
   scaler.inspect(gradients);
