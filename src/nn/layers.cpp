@@ -93,7 +93,7 @@ sycl::event sum_rows(const engine& engine, const const_matrix_view& in, const ar
                      const std::vector<sycl::event>& dependencies) {
   check("sum_rows", "in", in, in);
   check("sum_rows", "sums", sums, in.columns());
-  const sycl::event ordered = engine.order_after(dependencies);
+  sycl::event ordered = engine.order_after(dependencies);
   if (in.columns() == 0) return ordered;
   launch::kernel_library& library = engine.kernels();
   return library.submit(engine.queue(), launch::sum_rows, groups_for_columns(library, in.columns()), in.data(),
@@ -105,7 +105,7 @@ sycl::event activate(const engine& engine, const const_matrix_view& x, const mat
   check("activate", "x", x, x);
   check("activate", "y", y, x);
   if (bias.count() != 0) check("activate", "bias", bias, x.columns());
-  const sycl::event ordered = engine.order_after(dependencies);
+  sycl::event ordered = engine.order_after(dependencies);
   if (is_empty(x)) return ordered;
   launch::kernel_library& library = engine.kernels();
   return library.submit(engine.queue(), launch::activate_rows, library.groups_for(launch::activate_rows, x.rows()),
@@ -120,7 +120,7 @@ sycl::event activate_backward(const engine& engine, const const_matrix_view& x, 
   check("activate_backward", "dy", dy, x);
   check("activate_backward", "dx", dx, x);
   if (bias.count() != 0) check("activate_backward", "bias", bias, x.columns());
-  const sycl::event ordered = engine.order_after(dependencies);
+  sycl::event ordered = engine.order_after(dependencies);
   if (is_empty(x)) return ordered;
   launch::kernel_library& library = engine.kernels();
   return library.submit(engine.queue(), launch::activate_gradient,
@@ -136,7 +136,7 @@ sycl::event layer_norm(const engine& engine, const const_matrix_view& x, const c
   check("layer_norm", "y", y, x);
   check("layer_norm", "scale", scale, x.columns());
   check("layer_norm", "shift", shift, x.columns());
-  const sycl::event ordered = engine.order_after(dependencies);
+  sycl::event ordered = engine.order_after(dependencies);
   if (is_empty(x)) return ordered;
   check_given("layer_norm", "statistics.mean", statistics.mean);
   check_given("layer_norm", "statistics.inverse_deviation", statistics.inverse_deviation);
@@ -156,7 +156,7 @@ sycl::event layer_norm_backward(const engine& engine, const const_matrix_view& x
   check(layer, "scale", scale, x.columns());
   check(layer, "dscale", dscale, x.columns());
   check(layer, "dshift", dshift, x.columns());
-  const sycl::event ordered = engine.order_after(dependencies);
+  sycl::event ordered = engine.order_after(dependencies);
   if (x.columns() == 0) return ordered;
   check_given(layer, "statistics.mean", statistics.mean);
   check_given(layer, "statistics.inverse_deviation", statistics.inverse_deviation);

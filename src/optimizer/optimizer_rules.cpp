@@ -183,8 +183,12 @@ optimizer_rule rule_of(const optimizer_settings& settings) {
 }
 
 optimizer_settings with_hyper(const optimizer_settings& settings, const hyper_parameters& hyper) {
-  const hyper_parameters given = rule_of(settings).hyper;
-  if (std::memcmp(&given, &hyper, sizeof hyper) == 0) return settings;
+  const auto words_of = [](const hyper_parameters& numbers) {
+    std::array<std::uint32_t, sizeof numbers / sizeof(std::uint32_t)> words;
+    std::memcpy(words.data(), &numbers, sizeof numbers);
+    return words;
+  };
+  if (words_of(rule_of(settings).hyper) == words_of(hyper)) return settings;
   optimizer_settings changed = settings;
   std::visit(
       [&](auto& values) {

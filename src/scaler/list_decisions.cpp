@@ -65,7 +65,7 @@ sycl::event list_decisions::begin(const char* call, std::span<known_list* const>
 }
 
 sycl::event list_decisions::send_scales(remote_queue& queue, const std::vector<sycl::event>& dependencies) const {
-  const sycl::event ordered = begin(queue, dependencies);
+  sycl::event ordered = begin(queue, dependencies);
   exchange({}, {nullptr, kernels::no_scalar}, true, &queue);
   return ordered;
 }

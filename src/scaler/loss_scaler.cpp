@@ -191,7 +191,7 @@ loss_scaler::loss_scaler(engine engine, const scaling_policy& policy, const scal
 // --- A step ---
 
 const float* loss_scaler::begin_step(const std::vector<sycl::event>& dependencies) {
-  const sycl::event ordered = impl_->engine().order_after(dependencies);
+  sycl::event ordered = impl_->engine().order_after(dependencies);
   if (!dependencies.empty()) impl_->set_scale_ready(ordered);
   impl_->protocol.begin_step();
   return impl_->kernels.scale();
@@ -211,11 +211,11 @@ sycl::event loss_scaler::scale(const tensor_list& loss, const tensor_list& scale
   impl_->protocol.need_scales_for(loss);
   remote_queue* queue = impl_->queues.find_or_make("scale", loss.get_engine());
   if (queue == nullptr) {
-    const sycl::event ordered = impl_->engine().order_after(dependencies);
+    sycl::event ordered = impl_->engine().order_after(dependencies);
     impl_->protocol.begin_step();
     return convert(loss, scaled, impl_->kernels.scale_factor(kernels::factor_kind::multiply), ordered);
   }
-  const sycl::event ordered = impl_->decisions.send_scales(*queue, dependencies);
+  sycl::event ordered = impl_->decisions.send_scales(*queue, dependencies);
   impl_->protocol.begin_step();
   const sycl::event done = convert(loss, scaled, queue->mirror().scale_factor(kernels::factor_kind::multiply), ordered);
   if (queue->is_in_home_context()) impl_->engine().order_after({done});
@@ -341,7 +341,7 @@ sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_l
   known_list& list = protocol.known("accumulate", gradients);
   protocol.need_untouched("accumulate", list);
   protocol.need_no_sums("accumulate", gradients, &sum);
-  const sycl::event ordered = impl_->begin("accumulate", list, dependencies);
+  sycl::event ordered = impl_->begin("accumulate", list, dependencies);
   protocol.open_window(sum);
   list.is_in_open_step = true;
   impl_->decide(list, no_limit, decide_scale | decide_micro_batch | decide_together);

@@ -36,14 +36,14 @@ unscaled_gradients unscale(const tensor_list& in, const tensor_list& out, const 
                            const std::vector<sycl::event>& dependencies) {
   const auto divisor = scale_argument("unscale", scale);
   check_unscaling(in, out);
-  const sycl::event ordered = in.get_engine().order_after(dependencies);
+  sycl::event ordered = in.get_engine().order_after(dependencies);
   return unscaled_gradients(unscaling{out, convert(in, out, divided_by(divisor), ordered)});
 }
 
 sycl::event scale(const tensor_list& in, const tensor_list& out, const scalar& factor,
                   const std::vector<sycl::event>& dependencies) {
   check_pair("scale", in, out);
-  const sycl::event ordered = in.get_engine().order_after(dependencies);
+  sycl::event ordered = in.get_engine().order_after(dependencies);
   return convert(in, out, {.values = factor.address(), .value = factor.value(), .kind = factor_kind::multiply},
                  ordered);
 }
@@ -53,7 +53,7 @@ unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, con
   const auto divisor = scale_argument("accumulate", scale);
   check_pair("accumulate", in, sum);
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
-  const sycl::event ordered = in.get_engine().order_after(dependencies);
+  sycl::event ordered = in.get_engine().order_after(dependencies);
   const condition only{unless_bad != nullptr ? &unless_bad->flags : nullptr, found_nothing};
   return unscaled_gradients(unscaling{sum, convert(in, sum, divided_by(divisor), ordered, true, only)});
 }
@@ -61,7 +61,7 @@ unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, con
 sycl::event clear_gradients(const tensor_list& list, const inspection* only_if_bad,
                             const std::vector<sycl::event>& dependencies) {
   check_writable("clear_gradients", list);
-  const sycl::event ordered = list.get_engine().order_after(dependencies);
+  sycl::event ordered = list.get_engine().order_after(dependencies);
   return clear_unless(list, only_if_bad != nullptr ? &only_if_bad->flags : nullptr, 0, found_nothing, ordered);
 }
 
@@ -74,7 +74,7 @@ sycl::event clip_coefficients(const engine& engine, const inspection* inspected,
                               const scalar& max_norm, clip_result* results, norm_kind kind,
                               const std::vector<sycl::event>& dependencies) {
   const auto limit = limit_argument("clip_coefficients", "max_norm", max_norm);
-  const sycl::event ordered = engine.order_after(dependencies);
+  sycl::event ordered = engine.order_after(dependencies);
   if (count == 0) return ordered;
   check_given("clip_coefficients", "inspected", inspected);
   check_given("clip_coefficients", "results", results);
@@ -87,7 +87,7 @@ sycl::event clip(const unscaled_gradients& gradients, const clip_result* result,
   const tensor_list& list = gradients.list();
   check_given("clip", "result", result);
   check_pair("clip", list, list);
-  const sycl::event ordered = list.get_engine().order_after(dependencies);
+  sycl::event ordered = list.get_engine().order_after(dependencies);
   check_limits(gradients, &result->coefficient, 1, 1);
   return convert(list, list, {.values = &result->coefficient, .kind = factor_kind::multiply}, ordered);
 }
@@ -98,7 +98,7 @@ sycl::event clip_by_group(const unscaled_gradients& gradients, const clip_result
   const tensor_list& list = gradients.list();
   check_given("clip_by_group", "results", results);
   check_pair("clip_by_group", list, list);
-  const sycl::event ordered = list.get_engine().order_after(dependencies);
+  sycl::event ordered = list.get_engine().order_after(dependencies);
   check_limits(gradients, &results->coefficient, list.groups(), stride);
   return convert(
       list, list,
@@ -111,7 +111,7 @@ sycl::event clip_by_value(const unscaled_gradients& gradients, const scalar& lim
   const tensor_list& list = gradients.list();
   const auto bound = limit_argument("clip_by_value", "limit", limit);
   check_pair("clip_by_value", list, list);
-  const sycl::event ordered = list.get_engine().order_after(dependencies);
+  sycl::event ordered = list.get_engine().order_after(dependencies);
   check_limits(gradients, bound.address, 1, 1);
   const auto& table = list.prepared();
   launch::kernel_library& library = list.get_engine().kernels();

@@ -100,7 +100,7 @@ sycl::event delayed_scaling::update(const inspector& inspector, const std::vecto
   if (inspector.list().get_engine().queue() != impl_->engine.queue())
     throw invalid_argument("delayed_scaling: the inspector belongs to another queue; make both with the same engine");
   const engine& engine = impl_->engine;
-  const sycl::event ordered = engine.order_after(dependencies);
+  sycl::event ordered = engine.order_after(dependencies);
   if (count == 0) return ordered;
   return engine.kernels().submit_items(engine.queue(), launch::update_scales, count, inspector.device_tensors(), count,
                                        impl_->device_limits.get(), impl_->options.latest_only, impl_->options.history,
@@ -135,7 +135,7 @@ sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const d
   check_pair("fake_quantize", in, out);
   check_scaling("fake_quantize", in, scaling);
   const auto &from = in.prepared(), &to = out.prepared();
-  const sycl::event ordered = in.get_engine().order_after(dependencies);
+  sycl::event ordered = in.get_engine().order_after(dependencies);
   launch::kernel_library& library = in.get_engine().kernels();
   const auto groups = library.groups_for(launch::fake_quantize, from.chunks);
   if (groups == 0) return ordered;
@@ -151,7 +151,7 @@ sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gra
   check_pair("fake_quantize_gradient", gradient_out, gradient_in);
   check_pair("fake_quantize_gradient", in, gradient_in);
   const auto &from = in.prepared(), &gradient = gradient_out.prepared(), &to = gradient_in.prepared();
-  const sycl::event ordered = in.get_engine().order_after(dependencies);
+  sycl::event ordered = in.get_engine().order_after(dependencies);
   launch::kernel_library& library = in.get_engine().kernels();
   const auto groups = library.groups_for(launch::straight_through, from.chunks);
   if (groups == 0) return ordered;

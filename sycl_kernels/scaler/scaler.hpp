@@ -129,9 +129,12 @@ inline void decide_list(const inspection* result, const rank_flags* ranks, const
   // If another list is bad, a joint norm that is not finite may come from there, and is no overflow of the norm.
   const bool is_others_norm = joint != nullptr && is_skipped;
   const bool norm_overflows = max_norm.is_given() && all_finite && !is_others_norm && !is_finite(norm);
-  const bool spikes = is_step && rule.spike_threshold > 0.0f && all_finite && is_finite(norm) &&
-                      is_spike(norm, rule.spike_threshold, rule.spike_window, states[0].norm_mean,
-                               states[0].norm_variance, states[0].norms);
+  // The test for spikes moves its running mean. So a joint norm is tested once, and the record knows the result.
+  const bool is_entered = joint != nullptr && (mode & decide_norm_known) != 0;
+  const bool spikes = is_entered ? (open_steps[0].record.flags & found_by_user) != 0
+                                 : is_step && rule.spike_threshold > 0.0f && all_finite && is_finite(norm) &&
+                                       is_spike(norm, rule.spike_threshold, rule.spike_window, states[0].norm_mean,
+                                                states[0].norm_variance, states[0].norms);
 
   bool all_good = !is_skipped;
   for (std::uint32_t i = 0; i < scales; ++i) {
@@ -163,7 +166,6 @@ inline void decide_list(const inspection* result, const rank_flags* ranks, const
     decisions[i].clip = clip;
     if (is_step) {
       step_record& record = open_steps[i].record;
-      const bool is_entered = joint != nullptr && (mode & decide_norm_known) != 0;
       if (!is_entered) record.norm = record.lists == 0 ? norm : joint_norm(record.norm, norm);
       if (clip < record.clip) record.clip = clip;
       ++record.lists;

@@ -102,7 +102,7 @@ TEST_CASE("notes with numbers that no run has are refused by name and value") {
                                {"/scales/points/1/scale", -inf, "notes.scales[].scale is -inf"},
                                {"/held_out/points/0/accuracy", 1.5, "notes.held_out[].accuracy is 1.5"},
                                {"/skipped/points/0", 0, "skipped has step 0"},
-                               {"/tensors/0/zeros", 9.0, "notes.tensors[].zero_count is 9"},
+                               {"/tensors/0/zeros", 9.0, "notes.tensors[].zeros is 9"},
                                {"/tensors/0/amax", nan, "notes.tensors[].amax is nan"},
                                {"/exponents/step", huge, "notes.exponents.step is"},
                                {"/exponents/lowest", -100'000, "notes.exponents.lowest is -100000"},

@@ -47,7 +47,7 @@ TEST_CASE("ready kernels are loaded by the key that they were stored with, and b
 TEST_CASE("an empty file of ready kernels is no file") {
   const temporary_folder folder;
   const fs::path file = folder.path() / "family.spirv";
-  std::ofstream{file};
+  std::ofstream(file).close();
   CHECK_FALSE(attempt(file).loaded);
   CHECK(attempt(file).warnings == 0);
 }

@@ -182,9 +182,10 @@ TEST_CASE("misuse is refused with what to call, and changes nothing") {
   training code(engine);
   loss_scaler& scaler = code.scaler;
   const auto says = [](const char* text) { return MessageMatches(ContainsSubstring(text)); };
-  CHECK_THROWS_MATCHES(scaler.step(code.optimizer), misuse_error, says("call scale(loss)"));
-  CHECK_THROWS_MATCHES(scaler.unscale(code.optimizer), misuse_error, says("call scale(loss)"));
-  CHECK_THROWS_MATCHES(scaler.inspect(code.optimizer.gradients()), misuse_error, says("call scale(loss)"));
+  CHECK_THROWS_MATCHES(scaler.step(code.optimizer), misuse_error, says("call begin_step() or scale(loss)"));
+  CHECK_THROWS_MATCHES(scaler.unscale(code.optimizer), misuse_error, says("call begin_step() or scale(loss)"));
+  CHECK_THROWS_MATCHES(scaler.inspect(code.optimizer.gradients()), misuse_error,
+                       says("call begin_step() or scale(loss)"));
   CHECK_THROWS_MATCHES(scaler.update(), misuse_error, says("call step()"));
   scaler.begin_step();
   code.backward(1.0f, 65536.0f);
@@ -202,7 +203,7 @@ TEST_CASE("misuse is refused with what to call, and changes nothing") {
   CHECK_THROWS_MATCHES(scaler.update(), misuse_error, says("call step()"));
   CHECK(code.optimizer.weight() == 1.0f);
   CHECK(scaler.outcome().step == 1);
-  CHECK_THROWS_MATCHES(loss_scaler(engine, {.growth_factor = 0.5}), invalid_argument, says("growth is 0.5"));
+  CHECK_THROWS_MATCHES(loss_scaler(engine, {.growth_factor = 0.5}), invalid_argument, says("growth_factor is 0.5"));
   CHECK_THROWS_MATCHES(loss_scaler(engine, {}, {.scales = 0}), invalid_argument, says("scales is 0"));
   CHECK_THROWS_MATCHES(loss_scaler(engine, {}, {.ledger = 0}), invalid_argument, says("ledger is 0"));
 }
