@@ -65,7 +65,7 @@ exit_status compile_family(std::string_view family, const profile& tuning, const
 class workers {
  public:
   template <typename Work>
-  void start(Work work) {
+  void start(const Work& work) {
     if (running_ == std::max(1u, std::thread::hardware_concurrency())) wait_for_one();
     const pid_t child = fork();
     if (child == 0) {

@@ -46,7 +46,10 @@ sycl::event list_decisions::begin(remote_queue& queue, const std::vector<sycl::e
         "a list of tensors belongs to another queue than the scaler, and steps on several queues cannot be recorded; "
         "record steps of one queue, or submit these call by call");
   queue.is_in_step = true;
-  if (!queue.is_in_home_context()) return there.order_after(dependencies);
+  if (!queue.is_in_home_context()) {
+    wait_across_contexts(dependencies);
+    return {};
+  }
   const std::size_t bytes = home_.options().scales * sizeof(scale_state);
   std::vector<sycl::event> before = dependencies;
   before.push_back(command_queue(home).memcpy(queue.sent.states.get(), home_.states(), bytes));
@@ -59,9 +62,18 @@ sycl::event list_decisions::begin(const char* call, std::span<known_list* const>
   for (const known_list* list : lists)
     list->inspection.tensors().get_engine().need_dependencies(
         call, dependencies, "the events of the backward pass, or of what has written the gradients after it");
-  sycl::event ordered = home_.get_engine().order_after(dependencies);
-  for (remote_queue* queue : queues_of(lists)) ordered = begin(*queue, dependencies);
+  const bool is_across =
+      std::any_of(lists.begin(), lists.end(), [](const known_list* list) { return is_foreign(*list); });
+  if (is_across) wait_across_contexts(dependencies);
+  const std::vector<sycl::event> left = is_across ? std::vector<sycl::event>{} : dependencies;
+  sycl::event ordered = home_.get_engine().order_after(left);
+  for (remote_queue* queue : queues_of(lists)) ordered = begin(*queue, left);
   return ordered;
+}
+
+/// DPC++ 2026.2 crashes by chance if a command depends on an event of another context. So the host waits for them.
+void list_decisions::wait_across_contexts(const std::vector<sycl::event>& dependencies) const {
+  if (!dependencies.empty()) home_.get_engine().wait_for(dependencies);
 }
 
 sycl::event list_decisions::send_scales(remote_queue& queue, const std::vector<sycl::event>& dependencies) const {

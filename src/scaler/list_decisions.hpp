@@ -59,6 +59,7 @@ class list_decisions {
 
  private:
   sycl::event begin(remote_queue& queue, const std::vector<sycl::event>& dependencies) const;
+  void wait_across_contexts(const std::vector<sycl::event>& dependencies) const;
   void inspect(const known_list& list, bool is_scaled) const;
   void decide_inspected(known_list& list, const kernels::scalar_argument& max_norm, std::uint32_t mode,
                         bool is_scaled) const;
