@@ -45,9 +45,11 @@ struct training {
 }  // namespace
 
 TEST_CASE("engine, memory, lists, scaler and optimizer can be destroyed in any order while their work runs") {
-  std::array order{0, 1, 2, 3, 4};
   const std::uint64_t before = live_arrays_counter();
-  do {
+  for (int i = 0; i < 10; ++i) {  // each of them first, and last, with the others in both directions
+    std::array order{0, 1, 2, 3, 4};
+    std::rotate(order.begin(), order.begin() + i % 5, order.end());
+    if (i >= 5) std::reverse(order.begin(), order.end());
     training code;
     code.step();
     const std::array<std::function<void()>, 5> destroy{[&] { code.engine.reset(); }, [&] { code.memory.reset(); },
@@ -55,7 +57,7 @@ TEST_CASE("engine, memory, lists, scaler and optimizer can be destroyed in any o
                                                        [&] { code.scaler.reset(); }};
     for (const int which : order) destroy[static_cast<std::size_t>(which)]();
     CHECK(live_arrays_counter() == before);
-  } while (std::next_permutation(order.begin(), order.end()));
+  }
 }
 
 #if defined(SYCL_EXT_ONEAPI_QUEUE_EMPTY)
