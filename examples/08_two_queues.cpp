@@ -1,4 +1,4 @@
-// A model in two parts, each on a queue of its own, as in model parallelism. One scaler serves both: the parts step
+// A model in two parts, each on a separate queue, as in model parallelism. One scaler serves both: the parts step
 // together, or none does. The queues share a context, so events order them and the host never waits.
 //
 // On step 50 a gradient of the second part overflows. The step is skipped on both queues.

@@ -27,11 +27,8 @@ namespace SYCLAMP_NAMESPACE {
 namespace {
 
 using kernels::decide_apply;
-using kernels::decide_joint_norm;
-using kernels::decide_jointly;
 using kernels::decide_mean;
 using kernels::decide_micro_batch;
-using kernels::decide_norm_known;
 using kernels::decide_scale;
 using kernels::decide_together;
 using kernels::decide_unscaled;
