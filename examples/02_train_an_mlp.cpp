@@ -12,6 +12,8 @@
 #include <random>
 #include <vector>
 
+namespace nn = syclamp::nn;
+
 using syclamp::element_type;
 
 /// A matrix in device memory.
@@ -31,12 +33,12 @@ class matrix {
     syclamp::cast({engine, exact}, {engine, elements()});
   }
 
-  operator const syclamp::matrix_view&() const { return view_; }  // what layers take
+  operator const nn::matrix_view&() const { return view_; }  // what layers take
   syclamp::array_view elements() const { return {memory_.data(), view_.rows() * view_.columns(), view_.type()}; }
 
  private:
   syclamp::device_array<std::uint8_t> memory_;
-  syclamp::matrix_view view_;
+  nn::matrix_view view_;
 };
 
 struct result {
@@ -45,11 +47,11 @@ struct result {
   double zeros() const { return static_cast<double>(last.zero_count) / static_cast<double>(last.elements); }
 };
 
-result train(const syclamp::engine& engine, const syclamp::precision_policy& formats,
+result train(const syclamp::engine& engine, const nn::precision_policy& formats,
              const syclamp::scaling_policy& policy) {
   constexpr std::uint64_t batch = 1024, inputs = 2, hidden = 64, outputs = 256;
-  const element_type compute = formats.compute, gradient = syclamp::gradient_type(formats);
-  const element_type exact = syclamp::type_for(formats, "mean_squared_error");
+  const element_type compute = formats.compute, gradient = nn::gradient_type(formats);
+  const element_type exact = nn::type_for(formats, "mean_squared_error");
 
   std::mt19937 random(1);
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
@@ -84,15 +86,15 @@ result train(const syclamp::engine& engine, const syclamp::precision_policy& for
   constexpr int steps = 500;
   optimizer.set_schedule({.kind = syclamp::lr_schedule::shape::cosine, .steps = steps});
   for (int step = 0; step < steps; ++step) {
-    linear(engine, x, w1, b1.elements(), h);
-    activate(engine, h, a, syclamp::activation::gelu);
-    linear(engine, a, w2, b2.elements(), y);
+    nn::linear(engine, x, w1, b1.elements(), h);
+    nn::activate(engine, h, a, nn::activation::gelu);
+    nn::linear(engine, a, w2, b2.elements(), y);
     scaler.begin_step();  // the loss multiplies its gradient by the scale
-    mean_squared_error(engine, y, target, {losses.data(), losses.data() + batch}, dy,
-                       syclamp::device_value(engine, scaler.device_scale()));
-    linear_backward(engine, a, w2, dy, {.x = dh, .weight = dw2, .bias = db2.elements()});
-    activate_backward(engine, h, dh, dh, syclamp::activation::gelu);
-    linear_backward(engine, x, w1, dh, {.weight = dw1, .bias = db1.elements()});
+    nn::mean_squared_error(engine, y, target, {losses.data(), losses.data() + batch}, dy,
+                           syclamp::device_value(engine, scaler.device_scale()));
+    nn::linear_backward(engine, a, w2, dy, {.x = dh, .weight = dw2, .bias = db2.elements()});
+    nn::activate_backward(engine, h, dh, dh, nn::activation::gelu);
+    nn::linear_backward(engine, x, w1, dh, {.weight = dw1, .bias = db1.elements()});
     scaler.step(optimizer);
     scaler.update();
     if (step % 20 == 19) engine.wait();  // nothing else waits; but a host that is hundreds of steps ahead gains nothing
@@ -102,7 +104,7 @@ result train(const syclamp::engine& engine, const syclamp::precision_policy& for
 
 int main() try {
   const syclamp::engine engine;
-  const auto fp32 = syclamp::precision_preset("float32"), fp16 = syclamp::precision_preset("mixed_float16");
+  const auto fp32 = nn::precision_preset("float32"), fp16 = nn::precision_preset("mixed_float16");
   const syclamp::scaling_policy none{.mode = syclamp::scaling_mode::fixed, .init_scale = 1};
   const result exact = train(engine, fp32, none), plain = train(engine, fp16, none), scaled = train(engine, fp16, {});
   const auto print = [&](const char* name, const result& result) {

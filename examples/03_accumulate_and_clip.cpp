@@ -13,6 +13,8 @@
 #include <random>
 #include <vector>
 
+namespace nn = syclamp::nn;
+
 using syclamp::device_array;
 
 int main() try {
@@ -46,17 +48,17 @@ int main() try {
                                      syclamp::sgd{.lr = 0.2});
   syclamp::loss_scaler scaler(engine, {.init_scale = 256});
 
-  const syclamp::matrix_view w(weights.data(), 1, features), dw(gradients.data(), 1, features),
+  const nn::matrix_view w(weights.data(), 1, features), dw(gradients.data(), 1, features),
       out(prediction.data(), rows, 1);
   for (std::size_t step = 0; step < steps; ++step) {
     for (std::size_t i = 0; i < micro_batches; ++i) {
       const std::size_t first = (step * micro_batches + i) * rows;
-      const syclamp::matrix_view in(x.data() + first * features, rows, features), target(y.data() + first, rows, 1);
-      linear(engine, in, w, {}, out);
+      const nn::matrix_view in(x.data() + first * features, rows, features), target(y.data() + first, rows, 1);
+      nn::linear(engine, in, w, {}, out);
       scaler.begin_step();
-      mean_squared_error(engine, out, target, {losses.data(), losses.data() + rows}, out,
-                         syclamp::device_value(engine, scaler.device_scale()));
-      linear_backward(engine, in, w, out, {.weight = dw});
+      nn::mean_squared_error(engine, out, target, {losses.data(), losses.data() + rows}, out,
+                             syclamp::device_value(engine, scaler.device_scale()));
+      nn::linear_backward(engine, in, w, out, {.weight = dw});
       scaler.accumulate(of_micro_batch, optimizer.gradients());  // sums += gradients / S, unless they are bad
       scaler.update();                                           // the scale may move inside the window
     }

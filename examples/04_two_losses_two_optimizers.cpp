@@ -12,6 +12,8 @@
 #include <random>
 #include <vector>
 
+namespace nn = syclamp::nn;
+
 using syclamp::device_array;
 
 struct result {
@@ -48,9 +50,9 @@ result train(const syclamp::engine& engine, bool together) {
       dprobe(engine, classes * hidden);
   const device_array<float> model_losses(engine, rows + 1), probe_losses(engine, rows + 1);
   const auto matrix = [](const device_array<sycl::half>& weights, std::size_t columns) {
-    return syclamp::matrix_view(weights.data(), weights.size() / columns, columns);
+    return nn::matrix_view(weights.data(), weights.size() / columns, columns);
   };
-  const syclamp::matrix_view in = matrix(x, inputs), before = matrix(h, hidden), after = matrix(a, hidden);
+  const nn::matrix_view in = matrix(x, inputs), before = matrix(h, hidden), after = matrix(a, hidden);
 
   syclamp::fused_optimizer of_model(engine, {{dw1, w1, {}, {}, "w1"}, {dw2, w2, {}, {}, "w2"}},
                                     syclamp::adamw{.lr = 1e-2});
@@ -64,21 +66,22 @@ result train(const syclamp::engine& engine, bool together) {
 
     // Both losses multiply their gradients by the same scale.
     scaler.begin_step();
-    linear(engine, in, matrix(w1, inputs), {}, before);
-    activate(engine, before, after, syclamp::activation::tanh);
-    linear(engine, after, matrix(w2, hidden), {}, matrix(y, 1));
-    linear(engine, after, matrix(probe, hidden), {}, matrix(logits, classes));
-    mean_squared_error(engine, matrix(y, 1), {target.data(), rows, 1},
-                       {model_losses.data(), model_losses.data() + rows}, matrix(y, 1),
-                       syclamp::device_value(engine, scaler.device_scale()));
-    softmax_cross_entropy(engine, matrix(logits, classes), labels.data(),
-                          {probe_losses.data(), probe_losses.data() + rows}, matrix(logits, classes),
-                          syclamp::device_value(engine, scaler.device_scale()));
-    linear_backward(engine, after, matrix(w2, hidden), matrix(y, 1),
-                    {.x = matrix(dh, hidden), .weight = matrix(dw2, hidden)});
-    activate_backward(engine, before, matrix(dh, hidden), matrix(dh, hidden), syclamp::activation::tanh);
-    linear_backward(engine, in, matrix(w1, inputs), matrix(dh, hidden), {.weight = matrix(dw1, inputs)});
-    linear_backward(engine, after, matrix(probe, hidden), matrix(logits, classes), {.weight = matrix(dprobe, hidden)});
+    nn::linear(engine, in, matrix(w1, inputs), {}, before);
+    nn::activate(engine, before, after, nn::activation::tanh);
+    nn::linear(engine, after, matrix(w2, hidden), {}, matrix(y, 1));
+    nn::linear(engine, after, matrix(probe, hidden), {}, matrix(logits, classes));
+    nn::mean_squared_error(engine, matrix(y, 1), {target.data(), rows, 1},
+                           {model_losses.data(), model_losses.data() + rows}, matrix(y, 1),
+                           syclamp::device_value(engine, scaler.device_scale()));
+    nn::softmax_cross_entropy(engine, matrix(logits, classes), labels.data(),
+                              {probe_losses.data(), probe_losses.data() + rows}, matrix(logits, classes),
+                              syclamp::device_value(engine, scaler.device_scale()));
+    nn::linear_backward(engine, after, matrix(w2, hidden), matrix(y, 1),
+                        {.x = matrix(dh, hidden), .weight = matrix(dw2, hidden)});
+    nn::activate_backward(engine, before, matrix(dh, hidden), matrix(dh, hidden), nn::activation::tanh);
+    nn::linear_backward(engine, in, matrix(w1, inputs), matrix(dh, hidden), {.weight = matrix(dw1, inputs)});
+    nn::linear_backward(engine, after, matrix(probe, hidden), matrix(logits, classes),
+                        {.weight = matrix(dprobe, hidden)});
 
     if (together) {
       syclamp::optimizer* const both[] = {&of_model, &of_probe};

@@ -14,6 +14,8 @@
 #include <random>
 #include <vector>
 
+namespace nn = syclamp::nn;
+
 using syclamp::device_array;
 
 constexpr std::size_t features = 16, rows = 32, batches = 50, steps = 1000;
@@ -48,7 +50,7 @@ result train(const syclamp::engine& engine, const data& all, syclamp::recording 
   const device_array<sycl::half> x(engine, rows * features), weights(engine, features, 0.0f), out(engine, rows),
       gradients(engine, features);
   const device_array<float> y(engine, rows), losses(engine, rows + 1);
-  const syclamp::matrix_view in(x.data(), rows, features), w(weights.data(), 1, features), dy(out.data(), rows, 1),
+  const nn::matrix_view in(x.data(), rows, features), w(weights.data(), 1, features), dy(out.data(), rows, 1),
       target(y.data(), rows, 1), dw(gradients.data(), 1, features);
   syclamp::fused_optimizer optimizer(engine, {{.gradient = gradients, .model = weights, .name = "weights"}},
                                      syclamp::sgd{.lr = 0.02, .momentum = 0.9});
@@ -59,11 +61,11 @@ result train(const syclamp::engine& engine, const data& all, syclamp::recording 
   syclamp::recorded_step step(
       engine,
       [&] {
-        linear(engine, in, w, {}, dy);
+        nn::linear(engine, in, w, {}, dy);
         scaler.begin_step();
-        mean_squared_error(engine, dy, target, {losses.data(), losses.data() + rows}, dy,
-                           syclamp::device_value(engine, scaler.device_scale()));
-        linear_backward(engine, in, w, dy, {.weight = dw});
+        nn::mean_squared_error(engine, dy, target, {losses.data(), losses.data() + rows}, dy,
+                               syclamp::device_value(engine, scaler.device_scale()));
+        nn::linear_backward(engine, in, w, dy, {.weight = dw});
         scaler.step(optimizer, {.max_norm = 5.0f});
         scaler.update();
       },

@@ -10,6 +10,8 @@
 #include <random>
 #include <vector>
 
+namespace nn = syclamp::nn;
+
 /// The kernel, for one element. Weights and momentum are FP32, gradients and the model's copy FP16.
 struct signum_kernel {
   const syclamp::step_decision* decision;
@@ -96,13 +98,13 @@ int main() try {
   const device_array<float> losses(engine, rows + 1);
   signum optimizer(engine, gradients, model, 0.02f);
   syclamp::loss_scaler scaler(engine, {.init_scale = 1024});
-  const syclamp::matrix_view in(x.data(), rows, features), w(model.data(), 1, features), dy(out.data(), rows, 1);
+  const nn::matrix_view in(x.data(), rows, features), w(model.data(), 1, features), dy(out.data(), rows, 1);
   const auto train = [&] {
-    linear(engine, in, w, {}, dy);
+    nn::linear(engine, in, w, {}, dy);
     scaler.begin_step();
-    mean_squared_error(engine, dy, {y.data(), rows, 1}, {losses.data(), losses.data() + rows}, dy,
-                       syclamp::device_value(engine, scaler.device_scale()));
-    linear_backward(engine, in, w, dy, {.weight = syclamp::matrix_view(gradients.data(), 1, features)});
+    nn::mean_squared_error(engine, dy, {y.data(), rows, 1}, {losses.data(), losses.data() + rows}, dy,
+                           syclamp::device_value(engine, scaler.device_scale()));
+    nn::linear_backward(engine, in, w, dy, {.weight = nn::matrix_view(gradients.data(), 1, features)});
     scaler.step(optimizer);
     scaler.update();
   };

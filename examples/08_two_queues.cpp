@@ -10,6 +10,8 @@
 #include <limits>
 #include <vector>
 
+namespace nn = syclamp::nn;
+
 using syclamp::device_array;
 
 /// Weights that are to become equal to a target.
@@ -22,9 +24,9 @@ struct model_part {
 
   /// \return complete when the gradients are there
   sycl::event backward(const float* scale, const std::vector<sycl::event>& dependencies) {
-    return mean_squared_error(engine, {weights.data(), 1, size}, {target.data(), 1, size},
-                              {losses.data(), losses.data() + 1}, syclamp::matrix_view(gradient.data(), 1, size),
-                              syclamp::device_value(engine, scale), dependencies);
+    return nn::mean_squared_error(engine, {weights.data(), 1, size}, {target.data(), 1, size},
+                                  {losses.data(), losses.data() + 1}, nn::matrix_view(gradient.data(), 1, size),
+                                  syclamp::device_value(engine, scale), dependencies);
   }
 
   syclamp::engine engine;

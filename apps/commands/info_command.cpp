@@ -16,9 +16,9 @@ namespace syclamp::program {
 namespace {
 
 /// Ways to multiply matrices on the device, the preferred one first. None if no engine could be made for it.
-std::vector<gemm_path_report> gemm_paths_of(const device_report& device) {
+std::vector<matrix::gemm_path_report> gemm_paths_of(const device_report& device) {
   if (device.profile.empty()) return {};
-  return gemm_paths(engine(sycl::queue{device.device, sycl::property::queue::in_order{}}));
+  return matrix::gemm_paths(engine(sycl::queue{device.device, sycl::property::queue::in_order{}}));
 }
 
 nlohmann::ordered_json json_of(const device_report& device) {

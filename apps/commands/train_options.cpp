@@ -13,8 +13,10 @@ namespace {
 using training::run_settings;
 using training::task;
 
-precision_policy formats_of(const std::string& precision) {
-  return precision_preset(precision == "fp32" ? "float32" : precision == "fp16" ? "mixed_float16" : "mixed_bfloat16");
+nn::precision_policy formats_of(const std::string& precision) {
+  return nn::precision_preset(precision == "fp32"   ? "float32"
+                              : precision == "fp16" ? "mixed_float16"
+                                                    : "mixed_bfloat16");
 }
 
 scaling_policy fixed_at(double scale) {

@@ -70,7 +70,7 @@ void batches::begin_epoch(std::uint64_t epoch) {
 batch batches::part(const uploaded& data, std::uint64_t first, std::uint64_t rows) const {
   const auto rows_of = [&](const typed_array& all, std::uint64_t columns) {
     const auto* begin = static_cast<const char*>(all.data()) + first * columns * bytes_per_element(all.type());
-    return const_matrix_view(begin, rows, columns, all.type());
+    return matrix::const_matrix_view(begin, rows, columns, all.type());
   };
   batch some{.inputs = rows_of(data.inputs, task_.inputs()), .targets = {}};
   if (task_.is_classifier()) {

@@ -13,8 +13,8 @@ namespace syclamp::training {
 
 /// Samples on the device. A classifier has labels, any other task has targets.
 struct batch {
-  const_matrix_view inputs;
-  std::optional<const_matrix_view> targets;
+  matrix::const_matrix_view inputs;
+  std::optional<matrix::const_matrix_view> targets;
   const std::uint32_t* labels = nullptr;
 };
 

@@ -6,7 +6,7 @@
 
 namespace syclamp::training {
 
-model::model(const engine& engine, const mlp_shape& shape, const precision_policy& formats, std::uint64_t rows,
+model::model(const engine& engine, const mlp_shape& shape, const nn::precision_policy& formats, std::uint64_t rows,
              std::uint64_t seed)
     : engine_(engine), between_(shape.between), formats_(formats) {
   const std::size_t count = shape.widths.size() - 1;
@@ -17,13 +17,13 @@ model::model(const engine& engine, const mlp_shape& shape, const precision_polic
   }
   std::uint64_t widest = 0;
   for (std::size_t i = 1; i < count; ++i) widest = std::max(widest, shape.widths[i]);
-  input_gradient_ = typed_array(engine_, rows * widest, gradient_type(formats_));
+  input_gradient_ = typed_array(engine_, rows * widest, nn::gradient_type(formats_));
 }
 
 model::layer model::make_layer(const std::string& name, std::uint64_t inputs, std::uint64_t outputs, bool is_last,
                                bool has_bias, std::uint64_t rows, random_numbers random) {
   const std::uint64_t weights = inputs * outputs;
-  const element_type compute = formats_.compute, gradient = gradient_type(formats_);
+  const element_type compute = formats_.compute, gradient = nn::gradient_type(formats_);
   const bool is_copied = compute != element_type::float32;
   layer made;
   made.inputs = inputs;
@@ -73,22 +73,22 @@ std::uint64_t model::weights() const {
 std::string model::gemm_path() const {
   const layer& last = layers_.back();
   const std::uint64_t rows = last.sums.count() / last.outputs;
-  const matrix_view x = layers_[layers_.size() - 2].activated.matrix(rows, last.inputs);
-  return gemm_path_for(engine_, x, transposed(weight_of(last)), last.sums.matrix(rows, last.outputs));
+  const matrix::matrix_view x = layers_[layers_.size() - 2].activated.matrix(rows, last.inputs);
+  return matrix::gemm_path_for(engine_, x, transposed(weight_of(last)), last.sums.matrix(rows, last.outputs));
 }
 
-matrix_view model::forward(const const_matrix_view& x) {
+matrix::matrix_view model::forward(const matrix::const_matrix_view& x) {
   const std::uint64_t rows = x.rows();
-  const_matrix_view input = x;
-  matrix_view output = layers_.front().sums.matrix(rows, layers_.front().outputs);
+  matrix::const_matrix_view input = x;
+  matrix::matrix_view output = layers_.front().sums.matrix(rows, layers_.front().outputs);
   for (const layer& layer : layers_) {
-    const matrix_view sums = layer.sums.matrix(rows, layer.outputs);
-    linear(engine_, input, weight_of(layer), {}, sums);
+    const matrix::matrix_view sums = layer.sums.matrix(rows, layer.outputs);
+    nn::linear(engine_, input, weight_of(layer), {}, sums);
     if (layer.activated.count() != 0) {
       output = layer.activated.matrix(rows, layer.outputs);
-      activate(engine_, sums, output, between_, layer.bias.view());
+      nn::activate(engine_, sums, output, between_, layer.bias.view());
     } else {
-      if (layer.bias.count() != 0) activate(engine_, sums, sums, activation::none, layer.bias.view());
+      if (layer.bias.count() != 0) nn::activate(engine_, sums, sums, matrix::activation::none, layer.bias.view());
       output = sums;
     }
     input = output;
@@ -96,22 +96,22 @@ matrix_view model::forward(const const_matrix_view& x) {
   return output;
 }
 
-sycl::event model::backward(const const_matrix_view& x, const const_matrix_view& dy) {
+sycl::event model::backward(const matrix::const_matrix_view& x, const matrix::const_matrix_view& dy) {
   const std::uint64_t rows = x.rows();
-  const_matrix_view gradient = dy;
+  matrix::const_matrix_view gradient = dy;
   sycl::event last;
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const auto& layer = layers_[i];
-    const const_matrix_view input = i == 0 ? x : layers_[i - 1].activated.matrix(rows, layer.inputs);
-    linear_gradients wanted{.weight = layer.weight_gradient.matrix(layer.outputs, layer.inputs),
-                            .bias = layer.bias_gradient.view()};
+    const matrix::const_matrix_view input = i == 0 ? x : layers_[i - 1].activated.matrix(rows, layer.inputs);
+    nn::linear_gradients wanted{.weight = layer.weight_gradient.matrix(layer.outputs, layer.inputs),
+                                .bias = layer.bias_gradient.view()};
     if (i != 0) wanted.x = input_gradient_.matrix(rows, layer.inputs);
-    last = linear_backward(engine_, input, weight_of(layer), gradient, wanted);
+    last = nn::linear_backward(engine_, input, weight_of(layer), gradient, wanted);
     if (i == 0) break;
     const auto& below = layers_[i - 1];
-    const matrix_view below_gradient = below.sums_gradient.matrix(rows, below.outputs);
-    activate_backward(engine_, below.sums.matrix(rows, below.outputs), *wanted.x, below_gradient, between_,
-                      below.bias.view());
+    const matrix::matrix_view below_gradient = below.sums_gradient.matrix(rows, below.outputs);
+    nn::activate_backward(engine_, below.sums.matrix(rows, below.outputs), *wanted.x, below_gradient, between_,
+                          below.bias.view());
     gradient = below_gradient;
   }
   return last;

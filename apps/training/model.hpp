@@ -21,16 +21,16 @@ namespace syclamp::training {
 class model {
  public:
   /// Weights are a function of the seed. Makes room for passes of up to `rows` samples. Waits.
-  model(const engine& engine, const mlp_shape& shape, const precision_policy& formats, std::uint64_t rows,
+  model(const engine& engine, const mlp_shape& shape, const nn::precision_policy& formats, std::uint64_t rows,
         std::uint64_t seed);
 
   /// The output of each row of `x`, valid until the next pass. Does not wait.
-  matrix_view forward(const const_matrix_view& x);
+  matrix::matrix_view forward(const matrix::const_matrix_view& x);
 
   /// The gradients of all weights of the last forward pass. Does not wait.
   /// \param dy  with respect to the output; may be scaled
   /// \return the event of its last kernel
-  sycl::event backward(const const_matrix_view& x, const const_matrix_view& dy);
+  sycl::event backward(const matrix::const_matrix_view& x, const matrix::const_matrix_view& dy);
 
   /// For an optimizer.
   const std::vector<parameter>& parameters() const { return parameters_; }
@@ -53,11 +53,11 @@ class model {
                    std::uint64_t rows, random_numbers random);
   void add_parameter(const std::string& name, const typed_array& master, const typed_array& copy,
                      const typed_array& gradient);
-  matrix_view weight_of(const layer& layer) const { return layer.weight.matrix(layer.outputs, layer.inputs); }
+  matrix::matrix_view weight_of(const layer& layer) const { return layer.weight.matrix(layer.outputs, layer.inputs); }
 
   engine engine_;
-  activation between_;
-  precision_policy formats_;
+  matrix::activation between_;
+  nn::precision_policy formats_;
   std::vector<layer> layers_;
   std::vector<parameter> parameters_;
   typed_array input_gradient_;  ///< of a layer, before it has gone through the activation below it

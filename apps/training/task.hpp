@@ -23,7 +23,7 @@ struct samples {
 /// A multi-layer perceptron: widths[0] inputs, then layers of the other widths.
 struct mlp_shape {
   std::vector<std::uint64_t> widths;
-  activation between = activation::gelu;
+  matrix::activation between = matrix::activation::gelu;
   bool output_has_bias = true;
 };
 

@@ -45,28 +45,28 @@ trainer::trainer(const engine& engine, const task& task, run_settings settings)
 
 // --- Passes ---
 
-matrix_view trainer::gradient_of(const matrix_view& y) const {
+matrix::matrix_view trainer::gradient_of(const matrix::matrix_view& y) const {
   return output_gradient_.count() == 0 ? y : output_gradient_.matrix(y.rows(), y.columns());
 }
 
 const_array_view trainer::whole_output_gradient() {
   const std::uint64_t elements = task_.batch * task_.outputs();
-  const element_type type = gradient_type(settings_.formats);
+  const element_type type = nn::gradient_type(settings_.formats);
   if (type == settings_.formats.accumulate) return {model_.output(), elements, type};
   output_gradient_ = typed_array(engine_, elements, type);
   return output_gradient_.view();
 }
 
-sycl::event trainer::compute_loss(const batch& batch, const const_matrix_view& y, float* mean,
-                                  const std::optional<matrix_view>& dy) {
-  const loss_values loss{row_losses_.floats(), mean};
+sycl::event trainer::compute_loss(const batch& batch, const matrix::const_matrix_view& y, float* mean,
+                                  const std::optional<matrix::matrix_view>& dy) {
+  const nn::loss_values loss{row_losses_.floats(), mean};
   const device_value scale(engine_, scaler_.device_scale());
-  return batch.targets ? mean_squared_error(engine_, y, *batch.targets, loss, dy, scale)
-                       : softmax_cross_entropy(engine_, y, batch.labels, loss, dy, scale);
+  return batch.targets ? nn::mean_squared_error(engine_, y, *batch.targets, loss, dy, scale)
+                       : nn::softmax_cross_entropy(engine_, y, batch.labels, loss, dy, scale);
 }
 
 sycl::event trainer::forward_and_backward(const batch& batch, std::uint64_t slot, sycl::event& loss) {
-  const matrix_view y = model_.forward(batch.inputs), dy = gradient_of(y);
+  const matrix::matrix_view y = model_.forward(batch.inputs), dy = gradient_of(y);
   loss = compute_loss(batch, y, losses_.floats() + slot, dy);
   return model_.backward(batch.inputs, dy);
 }
@@ -85,7 +85,7 @@ void trainer::step(std::uint64_t step_of_epoch, bool is_timed) {
 
 held_out_point trainer::evaluate() {
   const batch all = batches_.held_out();
-  const matrix_view y = model_.forward(all.inputs);
+  const matrix::matrix_view y = model_.forward(all.inputs);
   float* const slot = losses_.floats() + task_.steps_per_epoch();
   compute_loss(all, y, slot, {});
   float loss = 0.0f;

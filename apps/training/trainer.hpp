@@ -20,7 +20,7 @@ namespace syclamp::training {
 
 struct run_settings {
   std::string name, precision, scaling;  ///< as people call them
-  precision_policy formats = {};
+  nn::precision_policy formats = {};
   scaling_policy policy = {};
   std::uint64_t seed = 1;
 };
@@ -57,9 +57,9 @@ class trainer {
   std::string gemm_path() const { return model_.gemm_path(); }
 
  private:
-  sycl::event compute_loss(const batch& batch, const const_matrix_view& y, float* mean,
-                           const std::optional<matrix_view>& dy);
-  matrix_view gradient_of(const matrix_view& y) const;
+  sycl::event compute_loss(const batch& batch, const matrix::const_matrix_view& y, float* mean,
+                           const std::optional<matrix::matrix_view>& dy);
+  matrix::matrix_view gradient_of(const matrix::matrix_view& y) const;
   const_array_view whole_output_gradient();
   sycl::event forward_and_backward(const batch& batch, std::uint64_t slot, sycl::event& loss);
   run_identity identity() const;

@@ -30,7 +30,7 @@ class typed_array {
   array_view view() const { return {data(), count_, type_}; }
 
   /// The first elements as a matrix.
-  matrix_view matrix(std::uint64_t rows, std::uint64_t columns) const { return {data(), rows, columns, type_}; }
+  matrix::matrix_view matrix(std::uint64_t rows, std::uint64_t columns) const { return {data(), rows, columns, type_}; }
 
  private:
   std::shared_ptr<const device_array<std::byte>> memory_;

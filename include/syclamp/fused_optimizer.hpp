@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include <syclamp/optimizer.hpp>
 #include <syclamp/optimizer_progress.hpp>
 #include <syclamp/optimizer_settings.hpp>
+#include <syclamp/scalar.hpp>
 
 namespace SYCLAMP_NAMESPACE {
 
@@ -112,11 +114,11 @@ class SYCLAMP_API fused_optimizer final : public optimizer {
   void set_lr(double lr, std::uint32_t group);
   void set_lr(double lr);  ///< of all groups
 
-  /// Reads the learning rate from device memory on every step; null: no longer. While it is negative, infinite or NaN,
-  /// a scaler skips the step, with the status `invalid_number`. The check costs one kernel. Call this before a step is
-  /// recorded: a graph that was recorded earlier does not check.
-  void set_lr_source(const float* lr, std::uint32_t group);
-  void set_lr_source(const float* lr);
+  /// Reads the learning rate from device memory on every step; `std::nullopt` ends that. While it is negative, infinite
+  /// or NaN, a scaler skips the step, with the status `invalid_number`. The check costs one kernel. Call this before a
+  /// step is recorded: a graph that was recorded earlier does not check.
+  void set_lr_source(const std::optional<device_value>& lr, std::uint32_t group);
+  void set_lr_source(const std::optional<device_value>& lr);
 
   /// Replaces all settings of a group; moments stay.
   /// \throws invalid_argument if they need other moments than there are

@@ -9,6 +9,7 @@
 
 #include <syclamp/export.hpp>
 #include <syclamp/loss_scaler.hpp>
+#include <syclamp/scalar.hpp>
 
 namespace SYCLAMP_NAMESPACE {
 
@@ -19,7 +20,7 @@ namespace SYCLAMP_NAMESPACE {
 ///
 ///     spike_guard guard(engine);
 ///     …
-///     guard.check(loss_on_device, scaler);   // before scaler.step
+///     guard.check({engine, loss_on_device}, scaler);   // before scaler.step
 class SYCLAMP_API spike_guard {
  public:
   struct settings {
@@ -37,10 +38,9 @@ class SYCLAMP_API spike_guard {
   spike_guard& operator=(const spike_guard&) = default;
   spike_guard& operator=(spike_guard&& other) noexcept { return *this = other; }
 
-  /// Looks at `*value`, in device memory, when the dependencies are complete, and enters it into the mean. Does not
-  /// wait.
+  /// Checks the value when the dependencies are complete, and enters it into the mean. Does not wait.
   /// \throws invalid_argument if the scaler belongs to another queue
-  sycl::event check(const float* value, const loss_scaler& scaler,
+  sycl::event check(const device_value& value, const loss_scaler& scaler,
                     const std::vector<sycl::event>& dependencies = {}) const;
 
  private:

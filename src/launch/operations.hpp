@@ -18,6 +18,7 @@ using addresses = const std::uint64_t*;
 using starts = const std::uint64_t*;
 using kinds = const std::uint32_t*;
 using tensors = std::uint32_t;
+using kernels::activation;
 using scalar = parameter_list<const float*, float>;  ///< the two parts of a `scalar_argument`
 
 using table = parameter_list<addresses, starts, kinds, tensors>;

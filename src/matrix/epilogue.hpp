@@ -8,7 +8,7 @@
 #include "launch/operations.hpp"
 #include "matrix/path.hpp"
 
-namespace syclamp::matrix {
+namespace SYCLAMP_NAMESPACE::matrix {
 
 inline sycl::event submit_epilogue(const engine& engine, const problem& product) {
   // Matrices that lie one after the other are one with more rows.
@@ -26,4 +26,4 @@ inline sycl::event submit_epilogue(const engine& engine, const problem& product)
   return last;
 }
 
-}  // namespace syclamp::matrix
+}  // namespace SYCLAMP_NAMESPACE::matrix

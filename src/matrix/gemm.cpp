@@ -21,7 +21,7 @@
 #include "matrix/path.hpp"
 #include "syclamp/error.hpp"
 
-namespace SYCLAMP_NAMESPACE {
+namespace SYCLAMP_NAMESPACE::matrix {
 namespace {
 
 using matrix::path;
@@ -223,4 +223,4 @@ std::string gemm_path_for(const engine& engine, const const_matrix_view& a, cons
   return translated("gemm_path_for", [&] { return std::string(choose(engine, *product, options.path).name()); });
 }
 
-}  // namespace SYCLAMP_NAMESPACE
+}  // namespace SYCLAMP_NAMESPACE::matrix

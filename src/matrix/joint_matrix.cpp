@@ -10,7 +10,7 @@
 #include "engine/device_facts.hpp"
 #include "matrix/tiles.hpp"
 
-namespace syclamp::matrix {
+namespace SYCLAMP_NAMESPACE::matrix {
 namespace {
 
 #if defined(SYCL_EXT_ONEAPI_MATRIX)
@@ -76,4 +76,4 @@ const path& joint_matrix_path() {
   return only;
 }
 
-}  // namespace syclamp::matrix
+}  // namespace SYCLAMP_NAMESPACE::matrix

@@ -9,7 +9,7 @@
 
 #include "support/library_folders.hpp"
 
-namespace syclamp::matrix {
+namespace SYCLAMP_NAMESPACE::matrix {
 
 const module_functions* module_path::load() const {
   std::call_once(once_, [this] {
@@ -30,4 +30,4 @@ const module_functions* module_path::load() const {
   return loaded_;
 }
 
-}  // namespace syclamp::matrix
+}  // namespace SYCLAMP_NAMESPACE::matrix

@@ -10,7 +10,7 @@
 #include "matrix/path.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp::matrix {
+namespace SYCLAMP_NAMESPACE::matrix {
 
 /// What a module exports as `syclamp_matrix_module`. It does not link to syclamp, and does products only: bias and
 /// activation are a kernel of ours.
@@ -62,4 +62,4 @@ class module_path final : public path {
   mutable std::string problem_;
 };
 
-}  // namespace syclamp::matrix
+}  // namespace SYCLAMP_NAMESPACE::matrix

@@ -5,7 +5,7 @@
 
 #include <sycl/sycl.hpp>
 
-namespace syclamp::matrix {
+namespace SYCLAMP_NAMESPACE::matrix {
 
 #if defined(SYCL_EXT_ONEAPI_ENQUEUE_NATIVE_COMMAND)  // DPC++
 
@@ -36,4 +36,4 @@ sycl::event enqueue_native(sycl::queue& queue, Action action) {
 
 #endif
 
-}  // namespace syclamp::matrix
+}  // namespace SYCLAMP_NAMESPACE::matrix

@@ -7,7 +7,7 @@
 #include "engine/device_facts.hpp"
 #include "matrix/module.hpp"
 
-namespace syclamp::matrix {
+namespace SYCLAMP_NAMESPACE::matrix {
 namespace {
 
 namespace blas = oneapi::mkl::blas::row_major;
@@ -90,7 +90,7 @@ sycl::event submit(sycl::queue& queue, const problem& product) {
 }
 
 }  // namespace
-}  // namespace syclamp::matrix
+}  // namespace SYCLAMP_NAMESPACE::matrix
 
 extern "C" [[gnu::visibility("default")]] const syclamp::matrix::module_functions syclamp_matrix_module{
     .version = syclamp::matrix::module_functions::current_version,

@@ -8,7 +8,7 @@
 
 #include "syclamp/matrix/gemm.hpp"
 
-namespace syclamp::matrix {
+namespace SYCLAMP_NAMESPACE::matrix {
 
 /// A product that has been checked: sizes fit, nothing is empty but perhaps the inner dimension, nothing overlaps.
 struct problem {
@@ -50,4 +50,4 @@ class path {
 const path& joint_matrix_path();
 const path& portable_path();
 
-}  // namespace syclamp::matrix
+}  // namespace SYCLAMP_NAMESPACE::matrix

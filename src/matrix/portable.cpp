@@ -2,7 +2,7 @@
 // The path that always works: our own kernel, on every device, for every combination of types.
 #include "matrix/tiles.hpp"
 
-namespace syclamp::matrix {
+namespace SYCLAMP_NAMESPACE::matrix {
 namespace {
 
 class portable final : public path {
@@ -24,4 +24,4 @@ const path& portable_path() {
   return only;
 }
 
-}  // namespace syclamp::matrix
+}  // namespace SYCLAMP_NAMESPACE::matrix

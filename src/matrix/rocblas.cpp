@@ -12,7 +12,7 @@
 #include "matrix/module.hpp"
 #include "matrix/native_command.hpp"
 
-namespace syclamp::matrix {
+namespace SYCLAMP_NAMESPACE::matrix {
 namespace {
 
 void check(rocblas_status status) {
@@ -82,7 +82,7 @@ sycl::event submit(sycl::queue& queue, const problem& product) {
 }
 
 }  // namespace
-}  // namespace syclamp::matrix
+}  // namespace SYCLAMP_NAMESPACE::matrix
 
 extern "C" [[gnu::visibility("default")]] const syclamp::matrix::module_functions syclamp_matrix_module{
     .version = syclamp::matrix::module_functions::current_version,

@@ -11,7 +11,7 @@
 #include "matrix/path.hpp"
 #include "syclamp/error.hpp"
 
-namespace syclamp::matrix {
+namespace SYCLAMP_NAMESPACE::matrix {
 
 template <typename Operation>
 sycl::event submit_tiles(const engine& engine, const Operation& op, const problem& product) {
@@ -32,4 +32,4 @@ sycl::event submit_tiles(const engine& engine, const Operation& op, const proble
                         product.bias.type(), product.function);
 }
 
-}  // namespace syclamp::matrix
+}  // namespace SYCLAMP_NAMESPACE::matrix

@@ -11,7 +11,7 @@
 #include "syclamp/error.hpp"
 #include "tensors/list_checks.hpp"
 
-namespace SYCLAMP_NAMESPACE {
+namespace SYCLAMP_NAMESPACE::nn {
 namespace {
 
 void check_type(const char* layer, const char* name, element_type type) {
@@ -47,9 +47,9 @@ void check(const char* layer, const char* name, const const_array_view& array, s
   if (count != 0) check_given(layer, name, array.data());
 }
 
-bool is_empty(const matrix_shape& matrix) { return matrix.rows() == 0 || matrix.columns() == 0; }
+bool is_empty(const matrix::matrix_shape& matrix) { return matrix.rows() == 0 || matrix.columns() == 0; }
 const void* data_or_null(const const_array_view& array) { return array.count() != 0 ? array.data() : nullptr; }
-std::uint32_t columns_of(const matrix_shape& matrix) { return static_cast<std::uint32_t>(matrix.columns()); }
+std::uint32_t columns_of(const matrix::matrix_shape& matrix) { return static_cast<std::uint32_t>(matrix.columns()); }
 
 /// How many work-groups of a kernel that sums up columns.
 std::uint64_t groups_for_columns(const launch::kernel_library& library, std::uint64_t columns) {
@@ -63,7 +63,7 @@ sycl::event submit_mean(const engine& engine, const loss_values& loss, std::uint
                                  static_cast<std::uint32_t>(rows), weight, loss.mean);
 }
 
-void check_loss(const char* layer, const loss_values& loss, const matrix_shape& matrix) {
+void check_loss(const char* layer, const loss_values& loss, const matrix::matrix_shape& matrix) {
   check_given(layer, "loss.of_rows", loss.of_rows);
   check_given(layer, "loss.mean", loss.mean);
   if (is_empty(matrix))
@@ -206,4 +206,4 @@ sycl::event mean_squared_error(const engine& engine, const const_matrix_view& y,
   return submit_mean(engine, loss, y.rows(), weight);
 }
 
-}  // namespace SYCLAMP_NAMESPACE
+}  // namespace SYCLAMP_NAMESPACE::nn

@@ -9,7 +9,7 @@
 
 #include "syclamp/error.hpp"
 
-namespace SYCLAMP_NAMESPACE {
+namespace SYCLAMP_NAMESPACE::nn {
 namespace {
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -64,4 +64,4 @@ element_type type_for(const precision_policy& policy, std::string_view operation
                   fmt::join(operation_rules | std::views::transform(&operation_rule::operation), ", ")));
 }
 
-}  // namespace SYCLAMP_NAMESPACE
+}  // namespace SYCLAMP_NAMESPACE::nn

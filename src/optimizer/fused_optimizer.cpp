@@ -209,15 +209,15 @@ void fused_optimizer::set_lr(double lr) {
   for (std::uint32_t i = 0; i < groups(); ++i) set_lr(lr, i);
 }
 
-void fused_optimizer::set_lr_source(const float* lr, std::uint32_t group) {
+void fused_optimizer::set_lr_source(const std::optional<device_value>& lr, std::uint32_t group) {
   state().check_group(group);
   parameter_group next = state().host_groups[group];
-  next.lr = reinterpret_cast<std::uintptr_t>(lr);
-  if (lr != nullptr) state().expect_device_rates();
+  next.lr = lr ? reinterpret_cast<std::uintptr_t>(lr->address()) : 0;
+  if (lr) state().expect_device_rates();
   state().send(group, next);
 }
 
-void fused_optimizer::set_lr_source(const float* lr) {
+void fused_optimizer::set_lr_source(const std::optional<device_value>& lr) {
   for (std::uint32_t i = 0; i < groups(); ++i) set_lr_source(lr, i);
 }
 

@@ -3,7 +3,6 @@
 // protocol how far the step has come.
 #include "syclamp/loss_scaler.hpp"
 
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include "engine/staged_upload.hpp"
 #include "scaler/decision_kernels.hpp"
 #include "scaler/list_decisions.hpp"
+#include "scaler/options_check.hpp"
 #include "scaler/scaler_ledger.hpp"
 #include "scaler/scaling_rule.hpp"
 #include "scaler/snapshot_check.hpp"
@@ -34,28 +34,6 @@ using kernels::decide_together;
 using kernels::decide_unscaled;
 
 constexpr kernels::scalar_argument no_limit{nullptr, kernels::no_scalar};
-
-void check_options(const scaler_options& options, const scaling_policy& policy) {
-  constexpr std::uint32_t most = 1u << 20;
-  if (options.scales < 1 || options.scales > most)
-    throw invalid_argument(fmt::format("scaler_options: scales is {}; it must be 1 to {}", options.scales, most));
-  if (options.ledger < 1 || options.ledger > most / options.scales)
-    throw invalid_argument(fmt::format("scaler_options: ledger is {}; it must be 1 to {} with {} scales",
-                                       options.ledger, most / options.scales, options.scales));
-  const consensus& ranks = options.consensus;
-  if (ranks.rank >= ranks.size)
-    throw invalid_argument(
-        fmt::format("scaler_options: consensus.rank is {}, but consensus.size is {}; ranks count from 0 to size - 1",
-                    ranks.rank, ranks.size));
-  if (ranks.size > 1 && !ranks)
-    throw invalid_argument(fmt::format(
-        "scaler_options: consensus.size is {}, but consensus.sum is empty; give a function that adds up over all ranks",
-        ranks.size));
-  if (ranks && (policy.growth_mode == growth_kind::headroom || policy.growth_mode == growth_kind::log_max))
-    throw invalid_argument(
-        "scaler_options: a consensus adds up, so ranks do not agree on the largest gradient, by which this policy "
-        "grows; use growth_kind::interval");
-}
 
 }  // namespace
 
@@ -281,13 +259,8 @@ sycl::event loss_scaler::step(std::span<optimizer* const> optimizers, const step
   const auto list_at = [&](std::size_t index) -> known_list& {
     return protocol.known("step", optimizers[index]->gradients());
   };
-  std::set<std::uint64_t> ids;
-  for (std::size_t i = 0; i < optimizers.size(); ++i) {
-    check_given("step", "an optimizer", optimizers[i]);
-    protocol.need_steppable(*optimizers[i], list_at(i), options);
-    if (!ids.insert(optimizers[i]->gradients().prepared().id).second)
-      throw invalid_argument("step: two of the optimizers have the same list of gradients; each may be given once");
-  }
+  check_optimizers(optimizers);
+  for (std::size_t i = 0; i < optimizers.size(); ++i) protocol.need_steppable(*optimizers[i], list_at(i), options);
   std::vector<known_list*> lists;
   for (std::size_t i = 0; i < optimizers.size(); ++i) lists.push_back(&list_at(i));
   sycl::event done = impl_->decisions.begin("step", lists, dependencies);
@@ -315,13 +288,7 @@ sycl::event loss_scaler::update(const std::vector<sycl::event>& dependencies) {
 
 sycl::event loss_scaler::update(float new_scale, const std::vector<sycl::event>& dependencies) {
   if (!impl_->is_enabled()) throw misuse_error("update: a disabled scaler has no scale to set; it is 1");
-  scaling_policy changed = impl_->policy;
-  changed.init_scale = new_scale;
-  try {
-    changed.validate();
-  } catch (const invalid_argument& wrong) {
-    throw invalid_argument(fmt::format("update: new_scale does not fit the policy: {}", wrong.what()));
-  }
+  check_new_scale(new_scale, impl_->policy);
   impl_->engine().order_after(dependencies);
   return impl_->update(new_scale);
 }
@@ -396,8 +363,7 @@ void loss_scaler::set_policy(const scaling_policy& policy) {
   need_no_settings_recorded(queue);
   policy.validate();
   check_options(impl_->options(), policy);
-  if ((policy.mode == scaling_mode::disabled) == impl_->is_enabled())
-    throw invalid_argument("set_policy: scaling cannot be switched on or off on the way; make another scaler");
+  check_new_policy(policy, impl_->policy);
   impl_->policy = policy;
   impl_->rule_upload.send(queue, &impl_->kernels.memory()->rule,
                           [&](kernels::scaling_rule* rule) { *rule = rule_of(policy); });

@@ -34,15 +34,15 @@ spike_guard::spike_guard(engine engine, const settings& options) {
   impl_ = make_state<impl>(std::move(engine), options, std::move(so_far));
 }
 
-sycl::event spike_guard::check(const float* value, const loss_scaler& scaler,
+sycl::event spike_guard::check(const device_value& value, const loss_scaler& scaler,
                                const std::vector<sycl::event>& dependencies) const {
-  check_given("spike_guard", "value", value);
   if (scaler.get_engine().queue() != impl_->engine.queue())
     throw invalid_argument(
         "spike_guard: the scaler belongs to another queue than the guard; make both with the same engine");
   impl_->engine.order_after(dependencies);
-  return impl_->engine.kernels().submit(impl_->engine.queue(), launch::guard_value, 1, value, impl_->options.threshold,
-                                        impl_->options.window, impl_->so_far.get(), scaler.device_user_flags());
+  return impl_->engine.kernels().submit(impl_->engine.queue(), launch::guard_value, 1, value.address(),
+                                        impl_->options.threshold, impl_->options.window, impl_->so_far.get(),
+                                        scaler.device_user_flags());
 }
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -5,6 +5,7 @@
 
 #include "engine/command_queue.hpp"
 #include "syclamp/error.hpp"
+#include "tensors/address_checks.hpp"
 #include "tensors/convert.hpp"
 #include "tensors/list_checks.hpp"
 
@@ -12,6 +13,15 @@ namespace SYCLAMP_NAMESPACE {
 
 using kernels::factor_kind;
 using kernels::factor_per;
+
+namespace {
+
+/// \throws invalid_argument that names the option, if the device cannot read its memory
+void check_optional(const engine& engine, const char* option, const void* address) {
+  if (address != nullptr) check_address(engine.queue(), option, address);
+}
+
+}  // namespace
 
 sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_options& options,
                  const std::vector<sycl::event>& dependencies) {
@@ -23,6 +33,9 @@ sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_optio
             fmt::format("cast: {} is {}, but only FP8 is divided by its scale; gradients are unscaled by "
                         "unscale",
                         described(in, i), to_string(in[i].type())));
+  check_optional(in.get_engine(), "cast_options::scales", options.scales);
+  check_optional(in.get_engine(), "cast_options::saturated", options.saturated);
+  check_optional(in.get_engine(), "cast_options::step", options.step);
   const auto kind = options.scales == nullptr ? factor_kind::one
                     : options.divide          ? factor_kind::divide
                                               : factor_kind::multiply;

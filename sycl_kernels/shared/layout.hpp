@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What host and device agree on: the records that kernels leave in memory for each other.
-// The only file of this folder that host code may include, so it knows nothing but the standard library.
+// Host code includes it, so it knows nothing but the standard library and records of the public headers.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,8 @@
 #include "sycl_kernels/shared/tuning.hpp"
 
 namespace syclamp::kernels {
+
+using matrix::activation;  // of the optional module; its kernels are part of the core
 
 /// Partial results are per chunk of this many elements on every device: the shape of a sum must not depend on how many
 /// compute units there are. Small enough that a chunk that turns out bad is still in cache when it is read again.

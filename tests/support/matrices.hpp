@@ -82,7 +82,7 @@ class device_matrix {
         stride_(columns + gap),
         memory_(engine.queue(), type, image(type, seed, all_nan), offset) {}
 
-  syclamp::matrix_view view() const { return {memory_.data(), rows_, columns_, memory_.type(), stride_}; }
+  syclamp::matrix::matrix_view view() const { return {memory_.data(), rows_, columns_, memory_.type(), stride_}; }
   reference::matrix read() const {
     const auto all = memory_.values();
     reference::matrix result(rows_, columns_);

@@ -83,7 +83,8 @@ struct device_scalar {
   device_scalar(const syclamp::engine& owner, float value) : engine(owner), memory(engine.queue(), {value}) {}
   operator const float*() const { return memory.data(); }
   float* data() const { return memory.data(); }
-  operator syclamp::scalar() const { return syclamp::device_value(engine, memory.data()); }
+  syclamp::device_value value() const { return {engine, memory.data()}; }
+  operator syclamp::scalar() const { return value(); }
   syclamp::engine engine;
   device_buffer<float> memory;
 };

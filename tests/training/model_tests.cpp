@@ -10,7 +10,8 @@
 #include "tests/support/devices.hpp"
 
 using namespace syclamp;
-using reference::matrix;
+using namespace syclamp::nn;
+using host_matrix = reference::matrix;
 using training::model;
 using training::typed_array;
 
@@ -34,23 +35,23 @@ typed_array numbers(const engine& engine, std::uint64_t count, std::uint64_t see
   return made;
 }
 
-matrix as_matrix(const std::vector<double>& values, std::uint64_t columns) {
-  matrix made(values.size() / columns, columns);
+host_matrix as_matrix(const std::vector<double>& values, std::uint64_t columns) {
+  host_matrix made(values.size() / columns, columns);
   made.values = values;
   return made;
 }
 
 /// The loss of the whole model, from the definition.
-double loss_of(const training::mlp_shape& shape, const std::vector<std::vector<double>>& weights, const matrix& x,
-               const matrix& target) {
-  matrix at = x;
+double loss_of(const training::mlp_shape& shape, const std::vector<std::vector<double>>& weights, const host_matrix& x,
+               const host_matrix& target) {
+  host_matrix at = x;
   std::size_t next = 0;
   for (std::size_t i = 1; i < shape.widths.size(); ++i) {
     const bool is_last = i + 1 == shape.widths.size();
-    const matrix weight = as_matrix(weights[next++], shape.widths[i - 1]);
+    const host_matrix weight = as_matrix(weights[next++], shape.widths[i - 1]);
     const bool has_bias = !is_last || shape.output_has_bias;
     const std::vector<double> bias = has_bias ? weights[next++] : std::vector<double>{};
-    at = reference::product(1, at, reference::transposed(weight), 0, matrix(rows, shape.widths[i]), bias);
+    at = reference::product(1, at, reference::transposed(weight), 0, host_matrix(rows, shape.widths[i]), bias);
     if (!is_last)
       for (double& value : at.values) value = reference::activated(to_string(shape.between), value);
   }
@@ -86,8 +87,8 @@ TEST_CASE("the gradients of the model are those of finite differences") {
       std::vector<std::vector<double>> weights;
       for (const parameter& each : model.parameters())
         weights.push_back(read(engine, each.model.data(), each.model.count()));
-      const matrix in = as_matrix(read(engine, x.data(), rows * 3), 3),
-                   want = as_matrix(read(engine, target.data(), rows * 7), 7);
+      const host_matrix in = as_matrix(read(engine, x.data(), rows * 3), 3),
+                        want = as_matrix(read(engine, target.data(), rows * 7), 7);
       // Sums of at most 7 terms below 4, through three layers forwards and back: 64 roundings of numbers below 4.
       constexpr double allowed = 64 * 4 * 0x1p-24;
       CHECK(std::abs(read(engine, loss.data(), 1)[0] - loss_of(shape, weights, in, want)) < allowed);

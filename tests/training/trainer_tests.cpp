@@ -16,6 +16,8 @@
 #include "tests/support/temporary_folder.hpp"
 
 using namespace syclamp;
+using namespace syclamp::matrix;
+using namespace syclamp::nn;
 using namespace syclamp::training;
 
 namespace {

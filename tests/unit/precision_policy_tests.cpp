@@ -9,6 +9,7 @@
 #include "syclamp/syclamp.hpp"
 
 using namespace syclamp;
+using namespace syclamp::nn;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 

@@ -8,7 +8,7 @@
 
 #include <syclamp/export.hpp>
 
-namespace SYCLAMP_NAMESPACE {
+namespace SYCLAMP_NAMESPACE::matrix {
 
 /// Computed in FP32, whatever the storage.
 enum class activation : std::uint32_t {
@@ -31,4 +31,4 @@ constexpr const char* to_string(activation kind) {
   return "unknown";
 }
 
-}  // namespace SYCLAMP_NAMESPACE
+}  // namespace SYCLAMP_NAMESPACE::matrix

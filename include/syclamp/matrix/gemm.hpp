@@ -13,7 +13,7 @@
 #include <syclamp/matrix/activation.hpp>
 #include <syclamp/matrix/matrix_view.hpp>
 
-namespace SYCLAMP_NAMESPACE {
+namespace SYCLAMP_NAMESPACE::matrix {
 
 struct gemm_options {
   float alpha = 1.0f;
@@ -57,4 +57,4 @@ SYCLAMP_API std::vector<gemm_path_report> gemm_paths(const engine& engine);
 SYCLAMP_API std::string gemm_path_for(const engine& engine, const const_matrix_view& a, const const_matrix_view& b,
                                       const matrix_view& c, const gemm_options& options = {});
 
-}  // namespace SYCLAMP_NAMESPACE
+}  // namespace SYCLAMP_NAMESPACE::matrix

@@ -11,7 +11,7 @@
 #include <syclamp/element_type.hpp>
 #include <syclamp/export.hpp>
 
-namespace SYCLAMP_NAMESPACE {
+namespace SYCLAMP_NAMESPACE::matrix {
 
 /// What views of matrices have in common: everything but the pointer.
 class matrix_shape {
@@ -128,4 +128,4 @@ class const_matrix_view : public matrix_shape {
   const void* data_;
 };
 
-}  // namespace SYCLAMP_NAMESPACE
+}  // namespace SYCLAMP_NAMESPACE::matrix

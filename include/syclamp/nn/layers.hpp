@@ -32,7 +32,12 @@
 #include <syclamp/matrix/matrix_view.hpp>
 #include <syclamp/scalar.hpp>
 
-namespace SYCLAMP_NAMESPACE {
+namespace SYCLAMP_NAMESPACE::nn {
+
+// Layers are called with matrices and activations: their names are names of this module, too.
+using matrix::activation;
+using matrix::const_matrix_view;
+using matrix::matrix_view;
 
 /// y = then(x · weightᵀ + bias). The weight has a row for each output, as in PyTorch; the bias may have no elements.
 /// Whoever needs the gradient of an activation other than ReLU keeps what it was applied to: see `activate`.
@@ -114,4 +119,4 @@ SYCLAMP_API sycl::event mean_squared_error(const engine& engine, const const_mat
                                            const std::optional<matrix_view>& gradient, const scalar& loss_scale = 1.0f,
                                            const std::vector<sycl::event>& dependencies = {});
 
-}  // namespace SYCLAMP_NAMESPACE
+}  // namespace SYCLAMP_NAMESPACE::nn

@@ -10,7 +10,7 @@
 #include <syclamp/element_type.hpp>
 #include <syclamp/export.hpp>
 
-namespace SYCLAMP_NAMESPACE {
+namespace SYCLAMP_NAMESPACE::nn {
 
 /// In the spirit of Keras's Policy: four formats that together say what "mixed precision" means.
 struct precision_policy {
@@ -95,4 +95,4 @@ inline constexpr operation_rule operation_rules[] = {
 /// \throws invalid_argument that lists the operations, if it is none of `operation_rules`
 SYCLAMP_API element_type type_for(const precision_policy& policy, std::string_view operation);
 
-}  // namespace SYCLAMP_NAMESPACE
+}  // namespace SYCLAMP_NAMESPACE::nn

@@ -16,6 +16,8 @@
 #include "tests/support/scaled_training.hpp"
 
 using namespace syclamp;
+using namespace syclamp::matrix;
+using namespace syclamp::nn;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
@@ -129,7 +131,7 @@ std::vector<operation> other_operations(operands& x) {
        }},
       {"mean_squared_error",
        [&](const events& after) { return mean_squared_error(engine, x.m, x.other, x.loss, {}, 1.0f, after); }},
-      {"spike_guard", [&](const events& after) { return x.guard.check(x.loss.mean, x.scaler, after); }},
+      {"spike_guard", [&](const events& after) { return x.guard.check({engine, x.loss.mean}, x.scaler, after); }},
       {"scaler::scale", [&](const events& after) { return x.scaler.scale(x.list, after); }},
       {"begin_step", [&](const events& after) { return x.scaler.begin_step(after), x.scaler.scale_ready(); }},
       {"scaler::step",

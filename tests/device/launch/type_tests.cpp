@@ -13,6 +13,7 @@
 #include "tests/support/devices.hpp"
 
 using namespace syclamp;
+using matrix::activation;
 
 namespace {
 

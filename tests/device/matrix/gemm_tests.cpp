@@ -19,6 +19,7 @@
 #include "tests/support/matrices.hpp"
 
 using namespace syclamp;
+using namespace syclamp::matrix;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 

@@ -17,19 +17,21 @@
 #include "tests/support/tensors.hpp"
 
 using namespace syclamp;
+using namespace syclamp::matrix;
+using namespace syclamp::nn;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
 namespace {
 
-using matrix = reference::matrix;
+using host_matrix = reference::matrix;
 
 array_view row_of(const device_matrix& matrix) {
   return {matrix.view().data(), matrix.view().columns(), matrix.view().type()};
 }
 
-matrix like(const matrix& shape, const std::vector<double>& values) {
-  matrix result(shape.rows, shape.columns);
+host_matrix like(const host_matrix& shape, const std::vector<double>& values) {
+  host_matrix result(shape.rows, shape.columns);
   result.values = values;
   return result;
 }
@@ -188,7 +190,7 @@ TEMPLATE_TEST_CASE("layer norm and its gradients", "", float16, bfloat16, float3
     const double error = (2.0 * static_cast<double>(columns) + 16) * float_rounding * steepest;
     CHECK(count_wrong(y.read().values, expected.values, TestType::type, [&](auto) { return 2 * error; }) == 0);
 
-    const auto loss = [&](const matrix& from, const std::vector<double>& s, const std::vector<double>& t) {
+    const auto loss = [&](const host_matrix& from, const std::vector<double>& s, const std::vector<double>& t) {
       return reference::inner_product(weights, reference::layer_norm(from, s, t, epsilon));
     };
     const auto by_x =
@@ -342,14 +344,14 @@ TEST_CASE("linear and its gradients") {
 
   const auto at = x.read(), by = weight.read(), weights = dy.read();
   const auto plus = bias.read().values;
-  const auto forward = [&](const matrix& a, const matrix& w, const std::vector<double>& b) {
+  const auto forward = [&](const host_matrix& a, const host_matrix& w, const std::vector<double>& b) {
     return reference::product(1, a, reference::transposed(w), 0, weights, b);
   };
   auto expected = forward(at, by, plus).values;
   for (double& value : expected) value = reference::activated("relu", value);
   const auto few = [](auto) { return 16 * 8 * float_rounding + 1e-10; };  // at most 9 products below 1, and 7 rows
   CHECK(count_wrong(y.read().values, expected, element_type::float32, few) == 0);
-  const auto loss = [&](const matrix& product) { return reference::inner_product(weights, product); };
+  const auto loss = [&](const host_matrix& product) { return reference::inner_product(weights, product); };
   CHECK(count_wrong(dx.read().values,
                     reference::gradient([&](const auto& v) { return loss(forward(like(at, v), by, plus)); }, at.values),
                     element_type::float32, few) == 0);

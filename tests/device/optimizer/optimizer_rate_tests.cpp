@@ -46,11 +46,11 @@ TEST_CASE("the learning rate follows its schedule, by applied steps", "[optimize
     run.set_lr(0.25);
     CHECK(taken() == 0.25);
     const device_scalar mine(engine, 0.125f);
-    run.set_lr_source(mine);
+    run.set_lr_source(mine.value());
     CHECK(taken() == 0.125);
     engine.queue().fill(mine.data(), 3.0f, 1);
     CHECK(taken() == 3.0);
-    run.set_lr_source(nullptr);
+    run.set_lr_source(std::nullopt);
     engine.queue().fill(&run.device_hyper_parameters()->lr, 7.0f, 1);
     CHECK(taken() == 7.0);
     run.set(sgd{.lr = 0.5, .maximize = true});
@@ -87,7 +87,7 @@ TEST_CASE("the schedule holds for a learning rate of the device, and for decoupl
   // Without gradients there is nothing but decay: w = w - lr · decay · w, in powers of two.
   run.apply();
   CHECK(w.read()[0] == 1.0f - 0.25f * 0.5f);
-  run.set_lr_source(mine);
+  run.set_lr_source(mine.value());
   run.apply();
   CHECK(w.read()[0] == 0.875f - 0.5f * 2.0f * 0.5f * 0.875f);
 }

@@ -36,7 +36,7 @@ struct model {
       if (i == 3) content[count - 7] = infinity_bits;
       batches.push_back(std::make_unique<device_buffer<std::uint16_t>>(engine.queue(), content));
     }
-    optimizer.set_lr_source(lr);
+    optimizer.set_lr_source(lr.value());
     scaler.prepare(optimizer.gradients());
   }
 

@@ -114,13 +114,13 @@ TEST_CASE("a wrong number of one rank skips the step of all, and their scales st
   }
   SECTION("learning rate") {
     const device_scalar rate(engine, no_number);
-    wrong.optimizer.inside().set_lr_source(rate);
+    wrong.optimizer.inside().set_lr_source(rate.value());
     wrong.step(1.0f, 0.0f, {.max_norm = limit});
     right.step(1.0f, 0.0f, {.max_norm = limit});
   }
   SECTION("learning rate, before unscale") {
     const device_scalar rate(engine, no_number);
-    wrong.optimizer.inside().set_lr_source(rate);
+    wrong.optimizer.inside().set_lr_source(rate.value());
     for (training* code : {&wrong, &right}) {
       code->scaler.begin_step();
       code->backward(1.0f, code->scaler.get_scale());
@@ -183,7 +183,7 @@ TEST_CASE("a learning rate that is negative, infinite or NaN skips the step of e
       {{.gradient = {gradients.data(), 100}, .model = {weights.data(), 100}, .group = 0},
        {.gradient = {gradients.data() + 100, 100}, .model = {weights.data() + 100, 100}, .group = 1}},
       std::vector{settings, settings});
-  optimizer.set_lr_source(rate.data(), 1);
+  optimizer.set_lr_source(device_value(engine, rate.data()), 1);
   loss_scaler scaler(engine);
   const auto step = [&] {
     scaler.begin_step();
@@ -223,7 +223,7 @@ TEST_CASE("a wrong learning rate is found in every way of taking a step") {
                         adamw{});
   loss_scaler scaler(engine, {.mode = is_disabled ? scaling_mode::disabled : scaling_mode::dynamic});
   const bool by_source = GENERATE(true, false);
-  if (by_source) wrong.set_lr_source(rate.data());
+  if (by_source) wrong.set_lr_source(device_value(engine, rate.data()));
   if (!by_source) engine.queue().memcpy(&wrong.device_hyper_parameters()->lr, &no_number, sizeof no_number).wait();
   scaler.begin_step();
   SECTION("step") { scaler.step(wrong); }

@@ -60,7 +60,8 @@ TEST_CASE("lists of different queues do not go into one operation", "[misuse]") 
   scaler.begin_step();
   CHECK_THROWS_MATCHES(scaler.accumulate(own, foreign), invalid_argument, says("different queues"));
   const spike_guard guard(elsewhere);
-  CHECK_THROWS_MATCHES(guard.check(scaler.device_scale(), scaler), invalid_argument, says("another queue"));
+  CHECK_THROWS_MATCHES(guard.check({scaler.get_engine(), scaler.device_scale()}, scaler), invalid_argument,
+                       says("another queue"));
 
   // Nothing of it has reached the scaler, and another engine on the same queue is as good.
   const syclamp::engine same_queue(engine.queue());
@@ -270,7 +271,7 @@ TEST_CASE("handles that were moved from are as good as before", "[misuse]") {
   CHECK(scaler.outcome().norm == 2.0f);
   spike_guard guard(engine);
   const spike_guard other_guard = std::move(guard);
-  CHECK_NOTHROW(guard.check(scaler.device_scale(), scaler));
+  CHECK_NOTHROW(guard.check({scaler.get_engine(), scaler.device_scale()}, scaler));
   const device_buffer<std::uint8_t> bytes(given.queue(), std::vector<std::uint8_t>(4));
   delayed_scaling scaling(tensor_list(engine, array_view(bytes.data(), 4, element_type::float8_e4m3)));
   const delayed_scaling other_scaling = std::move(scaling);

@@ -241,7 +241,7 @@ TEST_CASE("page: spikes") {
   const float* loss_value = value;
 
   spike_guard guard(engine, {.threshold = 6, .window = 128});
-  guard.check(loss_value, scaler);  // before scaler.step
+  guard.check({engine, loss_value}, scaler);  // before scaler.step
 
   CHECK(code.step(1.0f).was_applied());
 }

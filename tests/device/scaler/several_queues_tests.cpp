@@ -272,9 +272,9 @@ TEST_CASE("flags of the user, and numbers that are invalid on another queue, ski
     CHECK(run.scaler.outcome().outcome == step_outcome::invalid_number);
     // A learning rate in device memory of the last optimizer.
     const device_buffer<float> rate(where.engines.back().queue(), {no_number});
-    run.parts.back()->optimizer.inside().set_lr_source(rate.data());
+    run.parts.back()->optimizer.inside().set_lr_source(device_value(where.engines.back(), rate.data()));
     CHECK(step() == step_outcome::invalid_number);
-    run.parts.back()->optimizer.inside().set_lr_source(nullptr);
+    run.parts.back()->optimizer.inside().set_lr_source(std::nullopt);
     for (const float weight : run.weights()) CHECK(weight == 0.0f);
     CHECK(step() == step_outcome::applied);
     for (const float weight : run.weights()) CHECK(weight > 0.0f);

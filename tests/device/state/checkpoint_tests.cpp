@@ -265,7 +265,7 @@ TEST_CASE("checkpoint: hyper-parameters that a kernel has changed are saved; sou
       b(here(), syclamp::sgd{.lr = 0}, storage, few_tensors());
   a.engine.queue().fill(&a.optimizer.device_hyper_parameters(1)->lr, 0.25f, 1);
   const device_scalar lr(here(), 0.5f);
-  b.optimizer.set_lr_source(lr, 0);
+  b.optimizer.set_lr_source(lr.value(), 0);
   syclamp::save_checkpoint(file, a.parts());
   syclamp::load_checkpoint(file, b.parts());
   const training_content before = b.read();

@@ -15,6 +15,8 @@
 #include "tests/support/devices.hpp"
 
 using namespace syclamp;
+using namespace syclamp::matrix;
+using namespace syclamp::nn;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
