@@ -169,7 +169,9 @@ inline void decide_list(const inspection* result, const rank_flags* ranks, const
       if (!is_entered) record.norm = record.lists == 0 ? norm : joint_norm(record.norm, norm);
       if (clip < record.clip) record.clip = clip;
       ++record.lists;
-      record.skipped_lists += 1 - decisions[i].apply;
+      // A list without gradients of this scale has nothing to apply, and nothing to skip.
+      const bool has_gradients = step_flags_of(result[i], ranks != nullptr ? &ranks[i] : nullptr, *memory).has_elements;
+      if (has_gradients && decisions[i].apply == 0) ++record.skipped_lists;
     }
   }
   if (is_good_batch) ++memory->micro_batches;

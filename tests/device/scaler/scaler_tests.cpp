@@ -280,7 +280,7 @@ TEST_CASE("a spike guard watches the loss") {
   const spike_guard guard(engine, {.threshold = 5, .window = 4});
   const auto outcome_at = [&](float loss) {
     const device_scalar value(engine, loss);
-    guard.check(value, code.scaler);
+    guard.check(value.value(), code.scaler);
     return code.step(1.0f).outcome;
   };
   for (int i = 0; i < 8; ++i) CHECK(outcome_at(i % 2 == 0 ? 2.0f : 2.2f) == step_outcome::applied);
@@ -522,18 +522,58 @@ TEST_CASE("a disabled scaler applies everything, whatever was clipped or found b
   CHECK_THROWS_AS(enabled.scaler.set_policy({.mode = scaling_mode::disabled}), invalid_argument);
 }
 
+namespace {
+
+/// Has gradients, and leaves the weights alone.
+struct idle_optimizer final : optimizer {
+  tensor_list list;
+  explicit idle_optimizer(tensor_list list) : list(std::move(list)) {}
+  const tensor_list& gradients() const override { return list; }
+  sycl::event apply(const step_inputs&) override { return {}; }
+};
+
+}  // namespace
+
+TEST_CASE("with several scales, a list without gradients of a scale does not count as skipped there") {
+  const engine& engine = any_engine();
+  const bool is_joint = GENERATE(false, true), skips_together = GENERATE(false, true);
+  CAPTURE(engine.profile_name(), is_joint, skips_together);
+  loss_scaler scaler(engine, {.init_scale = 1, .growth_interval = 1}, {.scales = 3, .skip_together = skips_together});
+  const device_buffer<float> memory(engine.queue(), {1.0f, 2.0f});
+  idle_optimizer first(tensor_list(engine, {{memory.data(), 1, "a", 0}})),
+      second(tensor_list(engine, {{memory.data() + 1, 1, "b", 1}}));
+  const auto step = [&] {
+    scaler.begin_step();
+    if (is_joint) {
+      scaler.step(std::vector<optimizer*>{&first, &second});
+    } else {
+      scaler.step(first);
+      scaler.step(second);
+    }
+    scaler.update();
+  };
+  step();
+  for (const std::uint32_t scale : {0u, 1u}) {
+    const step_record record = scaler.outcome(scale);
+    CHECK(record.outcome == step_outcome::applied);
+    CHECK(record.skipped_lists == 0);
+    CHECK(record.skips_in_a_row == 0);
+    CHECK(record.next_scale == 2.0f);
+  }
+  CHECK(scaler.outcome(2).outcome == step_outcome::no_gradients);
+  CHECK(scaler.outcome(2).next_scale == 1.0f);
+  engine.queue().fill(memory.data() + 1, infinity, 1).wait();
+  step();
+  CHECK(scaler.outcome(0).was_applied() == !is_joint);
+  CHECK(scaler.outcome(1).outcome == step_outcome::skipped_inf);
+}
+
 TEST_CASE("with several scales, the gradients of the groups that are skipped are cleared, and no others") {
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
   loss_scaler scaler(engine, {.init_scale = 1, .clear_on_skip = true}, {.scales = 2, .skip_together = false});
-  struct two_groups final : optimizer {
-    tensor_list list;
-    explicit two_groups(tensor_list list) : list(std::move(list)) {}
-    const tensor_list& gradients() const override { return list; }
-    sycl::event apply(const step_inputs&) override { return {}; }
-  };
   const device_buffer<float> memory(engine.queue(), {1.0f, infinity, 2.0f});
-  two_groups both(tensor_list(engine, {{memory.data(), 1, "a", 0}, {memory.data() + 1, 2, "b", 1}}));
+  idle_optimizer both(tensor_list(engine, {{memory.data(), 1, "a", 0}, {memory.data() + 1, 2, "b", 1}}));
   scaler.begin_step();
   scaler.step(both);
   scaler.update();
