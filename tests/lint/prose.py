@@ -15,8 +15,8 @@ HISTORY = ("CHANGELOG.md", "docs/checkpoints.md")  # may use names of earlier ve
 MAX_WORDS = 30
 
 UNIT = (r"(?:tensors?|steps?|scales?|groups?|chunks?|elements?|ranks?|work-items?|work-groups?|layers?|rows?|lists?|channels?|"
-        r"epochs?|updates?|samples?|batch|kernels?|pieces?|lanes?|packs?|optimizers?|second)")
-COUNTED = r"(?:lines?|records?|results?|kernels?|elements?|moments?|numbers?|bytes?|bits?|values?|words?|entry|entries|rows?)"
+        r"epochs?|updates?|samples?|batch|kernels?|pieces?|lanes?|packs?|optimizers?|keys?|second)")
+COUNTED = r"(?:lines?|records?|results?|kernels?|elements?|moments?|numbers?|bytes?|bits?|values?|words?|entry|entries|rows?|files?)"
 
 # A space stands for any white space, line breaks included. Capital letters do not matter.
 BANNED = (
