@@ -17,7 +17,7 @@
 
 using namespace syclamp;
 
-TEST_CASE("D2: any finding means skip, not just the value 1") {
+TEST_CASE("D2: any flag other than 0 means skip, not just the value 1") {
   // PyTorch's fused kernels skip if found_inf == 1; two devices that overflow make it 2.
   const engine& engine = any_engine();
   const std::uint32_t flags =
@@ -82,7 +82,7 @@ TEST_CASE("D6: a finite FP64 gradient above the range of FP32 is finite") {
   CHECK(result.subnormal_count == 1);
 }
 
-TEST_CASE("D7: a finding stays, whatever finite tensors of other types, groups or calls come after it") {
+TEST_CASE("D7: a flag stays set, whatever finite tensors of other types, groups or calls come after it") {
   // A port of PyTorch's kernel let the last group of a type clear the flag.
   const engine& engine = any_engine();
   const std::uint32_t scales = GENERATE(1u, 3u);
