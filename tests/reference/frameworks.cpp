@@ -186,7 +186,7 @@ class tf1_contrib : public model {
   std::int64_t good_ = 0, bad_ = 0;
 };
 
-/// A clean step clears the count of overflows; after backing off it begins anew. Both counts are compared by ==.
+/// A clean step and a backoff both clear the count of overflows. Both counts are compared by ==.
 class paddle : public model {
  public:
   using model::model;

@@ -146,7 +146,7 @@ TEST_CASE("D22: more than 2^32 elements are inspected and cast to the last") {
   const std::uint64_t count = (std::uint64_t{1} << 32) + 12'345;
   auto* data = static_cast<std::uint8_t*>(sycl::aligned_alloc_device(64, (count + 63) / 64 * 64, engine.queue()));
   if (data == nullptr) SKIP("the device has not enough memory");
-  constexpr std::uint64_t step = std::uint64_t{1} << 28;  // AdaptiveCpp's fill loses what is beyond 2^31 elements
+  constexpr std::uint64_t step = std::uint64_t{1} << 28;  // AdaptiveCpp's fill ignores elements after 2^31
   for (std::uint64_t i = 0; i < count; i += step)
     engine.queue().memset(data + i, 0x3c, std::min(step, count - i));  // 1.0
   engine.queue().memset(data + count - 1, 0x7c, 1);                    // Inf
