@@ -91,6 +91,11 @@ def passages(path, text):
     return paragraphs(1, text)
 
 
+def is_read_whole(path):
+    """True if the passages of a file contain code, so that sentences cannot be told apart."""
+    return path.suffix in PLAIN or path.name in PLAIN_NAMES
+
+
 def prose_files(root):
     """The files of the repository that have text for people, as paths from the root."""
     for folder, folders, names in os.walk(root):
@@ -98,5 +103,5 @@ def prose_files(root):
         folders[:] = sorted(name for name in folders if name != "__pycache__" and (here.parts or not GENERATED.match(name)))
         for name in sorted(names):
             path = here / name
-            if path.suffix in (".md", ".py", *CPP, *PLAIN) or name in PLAIN_NAMES:
+            if path.suffix in (".md", ".py", *CPP) or is_read_whole(path):
                 yield path
