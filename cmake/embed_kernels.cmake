@@ -1,4 +1,4 @@
-# Writes a C++ source that holds the text of kernel headers. Runs at build time, so an edited kernel is embedded anew.
+# Writes a C++ source that holds the text of kernel headers. Runs at build time, so an edited kernel is embedded again.
 #   cmake -DOUTPUT=file.cpp -DROOT=<project> -P embed_kernels.cmake
 cmake_minimum_required(VERSION 3.25)
 file(GLOB_RECURSE pending RELATIVE "${ROOT}" "${ROOT}/sycl_kernels/*.hpp")

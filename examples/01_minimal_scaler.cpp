@@ -1,17 +1,18 @@
-// Loss scaling round kernels of your own, in FP16. The gradients here are about 2e-8: below what FP16 can hold, so that
-// without a scale nothing would be learnt. One batch is an outlier: its gradients overflow, the step is skipped, and
-// the scale backs off by itself.
+// A loss scaler around your own FP16 kernels. The gradients here are about 2e-8, which FP16 rounds to zero. Without a
+// scale the model would learn nothing. One batch is an outlier: its gradients overflow, the step is skipped, and the
+// scale backs off by itself.
 //
-// Your kernels do three things: they multiply the loss by the scale, they ask the decision before they write a weight,
-// and they take gradients through it. With a SYCL compiler the update is a kernel, and nothing in the loop waits:
+// Your kernels do three things. They multiply the loss by the scale. They check the decision before they write a
+// weight. They unscale each gradient with the decision. With a SYCL compiler, the update is a kernel and the host never
+// waits:
 //
 //     queue.parallel_for(elements, [=](sycl::id<1> i) {
 //       if (decision->apply == 0) return;
 //       weights[i] -= rate * decision->gradient(static_cast<float>(gradients[i]));
 //     });
 //
-// A plain C++ compiler has no kernels of its own. This example is for any compiler, so its "kernels" are loops on the
-// host, and it waits for what they read.
+// A plain C++ compiler cannot compile kernels. This example is for any compiler, so its "kernels" are loops on the
+// host, and the host waits for the data that they read.
 #include <syclamp/syclamp.hpp>
 
 #include <algorithm>
@@ -24,20 +25,21 @@ int main() try {
   sycl::queue& queue = engine.queue();
 
   constexpr std::size_t elements = 1000;
-  constexpr float curvature = 2e-8f, rate = 0.5f / curvature;  // of a loss that is flat, as losses of large models are
+  constexpr float curvature = 2e-8f, rate = 0.5f / curvature;  // a flat loss, as large models have
   const syclamp::device_array<float> weight_memory(engine, elements, 0.0f, sycl::usm::alloc::host);
   const syclamp::device_array<sycl::half> gradient_memory(engine, elements, 0.0f, sycl::usm::alloc::host);
   float* weights = weight_memory.data();
   sycl::half* gradients = gradient_memory.data();
   const auto target = [](std::size_t i) { return std::sin(static_cast<float>(i)); };
 
-  // Made once: the scaler (2^16, doubled after 2000 clean steps, halved after an overflow) and the list of gradients.
+  // Made once: the scaler and the list of gradients. The scale starts at 2^16, doubles after 2000 clean steps, and is
+  // halved after an overflow.
   syclamp::loss_scaler scaler(engine);
   const syclamp::tensor_list list(engine, {{.data = gradient_memory, .name = "weights"}});
 
   std::size_t lost_without_scaling = 0;
   for (int step = 1; step <= 40; ++step) {
-    // Forward and backward pass. Kernels would read *scaler.device_scale().
+    // Forward and backward pass. Kernels would read the scale from device memory instead: *scaler.device_scale().
     const float scale = scaler.get_scale();  // waits
     scaler.begin_step();
     const float outlier = step == 10 ? 1e12f : 1.0f;
@@ -47,7 +49,7 @@ int main() try {
       if (step == 1 && static_cast<float>(static_cast<sycl::half>(gradient)) == 0.0f) ++lost_without_scaling;
     }
 
-    // The step: inspect, apply or not, move the scale.
+    // The step: inspect the gradients, apply or skip, move the scale.
     const syclamp::step_decision* decision = scaler.inspect(list);
     syclamp::step_decision said;
     queue.memcpy(&said, decision, sizeof said).wait();

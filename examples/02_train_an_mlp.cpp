@@ -1,8 +1,10 @@
-// Trains a small network three times: in FP32, in FP16 as it is, and in FP16 with a loss scale. The network is a
-// surrogate model: two parameters in, a damped oscillation at 256 moments out. Its loss is a mean over all outputs of
-// all samples, so the gradients of the output are tiny: in FP16 half of the weights' gradients end as zero. With the
-// scale none does, and the loss is that of FP32. (So small a problem bears the zeros: its loss is only some percent
-// worse without a scale. `syclamp train --task field --compare` is one that does not.)
+// Trains a small network three times: in FP32, in plain FP16, and in FP16 with a loss scale. The network is a surrogate
+// model: it maps two parameters to a damped oscillation at 256 points in time.
+//
+// The loss is a mean over all outputs of all samples, so the gradients of the outputs are tiny. In plain FP16, half of
+// the weight gradients become zero. With the scale almost none does, and the loss is that of FP32. This problem is so
+// small that the zeros cost only a few percent of loss. `syclamp train --task field --compare` shows a problem on which
+// they cost more.
 #include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
@@ -23,7 +25,7 @@ class matrix {
       : memory_(engine, rows * columns * syclamp::bytes_per_element(type), std::uint8_t{0}),
         view_(memory_.data(), rows, columns, type) {}
 
-  /// Rounded from FP32 by a cast on the device.
+  /// Computes the values in FP32 and casts them on the device.
   template <typename Function>
   void fill(const syclamp::engine& engine, Function value) {
     std::vector<float> values;
@@ -33,7 +35,7 @@ class matrix {
     syclamp::cast({engine, exact}, {engine, elements()});
   }
 
-  operator const nn::matrix_view&() const { return view_; }  // what layers take
+  operator const nn::matrix_view&() const { return view_; }  // the type that layers take
   syclamp::array_view elements() const { return {memory_.data(), view_.rows() * view_.columns(), view_.type()}; }
 
  private:
@@ -64,7 +66,7 @@ result train(const syclamp::engine& engine, const nn::precision_policy& formats,
     return std::exp(-(2 + samples[row * inputs]) * time) * std::cos((5 + samples[row * inputs + 1]) * time);
   });
 
-  // Weights, their gradients, and what lies between the layers: h = x·w1ᵀ + b1, a = gelu(h), y = a·w2ᵀ + b2.
+  // Weights, gradients and activations: h = x·w1ᵀ + b1, a = gelu(h), y = a·w2ᵀ + b2.
   matrix w1(engine, hidden, inputs, compute), b1(engine, 1, hidden, compute), w2(engine, outputs, hidden, compute),
       b2(engine, 1, outputs, compute);
   w1.fill(engine, [&](auto, auto) { return uniform(random); });
@@ -73,9 +75,9 @@ result train(const syclamp::engine& engine, const nn::precision_policy& formats,
       dw2(engine, outputs, hidden, gradient), db2(engine, 1, outputs, gradient);
   const matrix h(engine, batch, hidden, compute), a(engine, batch, hidden, compute), y(engine, batch, outputs, compute);
   const matrix dh(engine, batch, hidden, gradient), dy(engine, batch, outputs, gradient);
-  const syclamp::device_array<float> losses(engine, batch + 1);  // of each sample, and the mean
+  const syclamp::device_array<float> losses(engine, batch + 1);  // per sample, and their mean
 
-  // FP32 master weights and moments are the optimizer's own.
+  // The optimizer allocates the FP32 master weights and the moments.
   syclamp::fused_optimizer optimizer(engine,
                                      {{.gradient = dw1.elements(), .model = w1.elements(), .name = "w1"},
                                       {.gradient = db1.elements(), .model = b1.elements(), .name = "b1"},
@@ -97,7 +99,7 @@ result train(const syclamp::engine& engine, const nn::precision_policy& formats,
     nn::linear_backward(engine, x, w1, dh, {.weight = dw1, .bias = db1.elements()});
     scaler.step(optimizer);
     scaler.update();
-    if (step % 20 == 19) engine.wait();  // nothing else waits; but a host that is hundreds of steps ahead gains nothing
+    if (step % 20 == 19) engine.wait();  // keeps the host from running hundreds of steps ahead
   }
   return {losses.to_vector()[batch], scaler.outcome()};
 }
@@ -114,7 +116,7 @@ int main() try {
   print("FP32         ", exact);
   print("FP16, plain  ", plain);
   print("FP16, scaled ", scaled);
-  const bool has_learnt = exact.loss < 1e-3f;  // from 0.17
+  const bool has_learnt = exact.loss < 1e-3f;  // it starts at 0.17
   const bool is_as_good = std::abs(scaled.loss / exact.loss - 1) < 0.01f;
   return has_learnt && is_as_good && plain.zeros() > 0.2 && scaled.zeros() < 0.02 ? 0 : 1;
 } catch (const syclamp::error& problem) {

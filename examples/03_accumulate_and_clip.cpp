@@ -1,9 +1,9 @@
-// Four micro-batches make a step, and the step is clipped. Micro-batches are added up unscaled, in FP32, so the scale
-// may move between them, and one that overflows is dropped alone: the step is the mean of the other three. The limit of
-// the norm is that of the unscaled mean; nobody can clip at the wrong moment.
+// Accumulates the gradients of four micro-batches per step, and clips the step. Gradients are accumulated unscaled, in
+// FP32, so the scale may move between micro-batches. A micro-batch that overflows is dropped, and the step is the mean
+// of the other three. The clip limit applies to the norm of that unscaled mean.
 //
-// The model is a linear one in FP16, whose true weights are known. Two samples of the data are wrong: one is so large
-// that its gradients overflow, the other is not, but would carry the weights away if the step were not clipped.
+// The model is linear, in FP16, and its true weights are known. Two samples of the data are outliers. The gradients of
+// the first overflow. The gradients of the second are finite, but would spoil the weights if the step were not clipped.
 #include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
@@ -33,16 +33,16 @@ int main() try {
     inputs[i] = normal(random);
     targets[i / features] += static_cast<float>(inputs[i]) * truth[i % features];
   }
-  targets[(20 * micro_batches + 2) * rows] = 1e6f;  // overflows: the third micro-batch of step 20, counted from 0
-  targets[50 * micro_batches * rows] = 1e3f;        // does not
+  targets[(20 * micro_batches + 2) * rows] = 1e6f;  // overflows in the third micro-batch of step 20
+  targets[50 * micro_batches * rows] = 1e3f;        // finite, but needs clipping
   const device_array x(engine, inputs);
   const device_array y(engine, targets);
 
-  const device_array<sycl::half> weights(engine, features, 0.0f), gradients(engine, features);  // gradients are scaled
-  const device_array<sycl::half> prediction(engine, rows);                                      // and then its gradient
+  const device_array<sycl::half> weights(engine, features, 0.0f), gradients(engine, features);  // scaled gradients
+  const device_array<sycl::half> prediction(engine, rows);                                      // later its gradient
   const device_array<float> sums(engine, features, 0.0f), losses(engine, rows + 1);
 
-  // The optimizer's gradients are the sums; the backward pass has its own.
+  // The optimizer reads the accumulated sums. The backward pass writes to separate gradients.
   const syclamp::tensor_list of_micro_batch(engine, {{.data = gradients, .name = "weights"}});
   syclamp::fused_optimizer optimizer(engine, {{.gradient = sums, .model = weights, .name = "weights"}},
                                      syclamp::sgd{.lr = 0.2});
@@ -59,18 +59,18 @@ int main() try {
       nn::mean_squared_error(engine, out, target, {losses.data(), losses.data() + rows}, out,
                              syclamp::device_value(engine, scaler.device_scale()));
       nn::linear_backward(engine, in, w, out, {.weight = dw});
-      scaler.accumulate(of_micro_batch, optimizer.gradients());  // sums += gradients / S, unless they are bad
-      scaler.update();                                           // the scale may move inside the window
+      scaler.accumulate(of_micro_batch, optimizer.gradients());  // sums += gradients / S, if all are finite
+      scaler.update();                                           // the scale may move between micro-batches
     }
-    scaler.step_accumulated(optimizer, {.max_norm = 2.0f});  // the mean of those that were not dropped, clipped
+    scaler.step_accumulated(optimizer, {.max_norm = 2.0f});  // the clipped mean of what was not dropped
     scaler.update();
     clear_gradients(optimizer.gradients());
   }
   engine.wait();
 
-  // Every update has left a record: those of micro-batches, and those of steps.
+  // Every update has left a record, whether of a micro-batch or of a step.
   int dropped = 0, applied = 0;
-  float clip = 1.0f;  // the smallest factor by which a step was clipped after the first twenty
+  float clip = 1.0f;  // smallest clip factor after the first twenty steps
   for (const syclamp::ledger_entry& entry : scaler.ledger()) {
     const syclamp::step_record& record = entry.record;
     if (record.outcome == syclamp::step_outcome::skipped_inf || record.outcome == syclamp::step_outcome::skipped_nan) {

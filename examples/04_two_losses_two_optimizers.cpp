@@ -1,8 +1,8 @@
-// A model, and a probe that watches it: the model learns a function, the probe learns to tell the function's sign from
-// the model's hidden layer, without disturbing it. Two losses, two optimizers, one scaler.
+// Two losses and two optimizers with one scaler. A model learns a function. A probe learns to predict the function's
+// sign from the model's hidden layer, without changing the model.
 //
-// Twice a batch comes with a label that does not exist, so the probe's gradients are NaN. With a step for each
-// optimizer, only the probe's is skipped. With one step for both, it is both or none.
+// Two batches contain a label that does not exist, so the probe's gradients are NaN. If each optimizer steps
+// separately, only the probe's step is skipped. If they step together, both steps are skipped.
 #include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
@@ -44,7 +44,7 @@ result train(const syclamp::engine& engine, bool together) {
   const device_array target(engine, values);
   const device_array labels(engine, signs);
 
-  // What lies between the layers, and gradients.
+  // Activations and gradients.
   const device_array<sycl::half> h(engine, rows * hidden), a(engine, rows * hidden), y(engine, rows),
       logits(engine, rows * classes), dh(engine, rows * hidden), dw1(engine, hidden * inputs), dw2(engine, hidden),
       dprobe(engine, classes * hidden);
@@ -61,7 +61,7 @@ result train(const syclamp::engine& engine, bool together) {
   syclamp::loss_scaler scaler(engine, {.init_scale = 4096});
 
   const std::uint32_t right = signs[0], wrong = 7;
-  for (std::size_t step = 0; step < steps; ++step) {  // nothing in here waits
+  for (std::size_t step = 0; step < steps; ++step) {  // the host never waits in this loop
     if (step == 100 || step == 200) queue.copy(&wrong, labels.data(), 1);
 
     // Both losses multiply their gradients by the same scale.
@@ -90,7 +90,7 @@ result train(const syclamp::engine& engine, bool together) {
       scaler.step(of_model);
       scaler.step(of_probe);
     }
-    scaler.update();  // once: the scale backs off if either of them was bad
+    scaler.update();  // once for both: the scale backs off if either had Inf or NaN
 
     if (step == 100 || step == 200) queue.copy(&right, labels.data(), 1);
   }

@@ -1,10 +1,10 @@
-// A small model is trained twice, on the same data. First its kernels are submitted one by one on every step; then the
-// step is recorded once, from the forward pass to the new scale, and each step submits it as a whole (a SYCL graph,
-// where the device has them). Both lead to the same bits. What it saves is time of the host, which is what steps of
-// small models cost.
+// Trains a small model twice on the same data. The first run submits the kernels of each step one by one. The second
+// run records a step once, from the forward pass to the new scale, and then submits the recording for each step. The
+// recording is a SYCL graph, if the device supports graphs. Both runs give the same bits. Recording saves host time,
+// which dominates the steps of small models.
 //
-// It can be recorded because nothing in it waits: skipped steps, the scale, the learning rate and the number of applied
-// steps are all decided on the device. What changes from step to step changes in device memory.
+// A step can be recorded because the host never waits in it. Skipping, the scale, the learning rate and the number of
+// applied steps are all decided on the device. Data that changes from step to step changes in device memory.
 #include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
@@ -39,7 +39,7 @@ struct data {
 
 struct result {
   bool recorded;
-  double microseconds;  // of the host, for a step
+  double microseconds;  // host time per step
   std::uint64_t kernels;
   syclamp::step_record last;
   std::vector<float> weights;
@@ -56,7 +56,7 @@ result train(const syclamp::engine& engine, const data& all, syclamp::recording 
                                      syclamp::sgd{.lr = 0.02, .momentum = 0.9});
   optimizer.set_schedule({.kind = syclamp::lr_schedule::shape::cosine, .steps = steps});
   syclamp::loss_scaler scaler(engine, {.init_scale = 1024});
-  scaler.prepare(optimizer.gradients());  // what is recorded must not allocate
+  scaler.prepare(optimizer.gradients());  // allocates now, because a recording must not
 
   syclamp::recorded_step step(
       engine,
@@ -74,7 +74,7 @@ result train(const syclamp::engine& engine, const data& all, syclamp::recording 
   const std::uint64_t kernels = engine.statistics().kernels_submitted;
   std::chrono::duration<double, std::micro> spent{0};
   for (std::size_t i = 0; i < steps; ++i) {
-    // The batch goes to where the step reads it: addresses are a part of what was recorded.
+    // Each batch is copied to the same memory, because the addresses are part of the recording.
     queue.copy(&all.x[i % batches * rows * features], x.data(), x.size());
     queue.copy(&all.y[i % batches * rows], y.data(), y.size());
     const auto begin = std::chrono::steady_clock::now();

@@ -1,6 +1,6 @@
-// An optimizer that the library does not have: signum, m = β·m + (1 - β)·g, w = w - lr · sign(m). A class of your own
-// derives from syclamp::optimizer and has one kernel, which asks the decision before it writes anything. Everything
-// else (finding overflow, unscaling, clipping, skipping, moving the scale, the ledger) comes with the scaler.
+// An optimizer that the library does not have: signum, m = β·m + (1 - β)·g, w = w - lr · sign(m). Your class derives
+// from syclamp::optimizer and submits one kernel, which checks the decision before it writes anything. The scaler does
+// the rest: it detects overflow, provides the unscale and clip factors, moves the scale and keeps the ledger.
 #include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
@@ -10,9 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace nn = syclamp::nn;
-
-/// The kernel, for one element. Weights and momentum are FP32, gradients and the model's copy FP16.
+/// The kernel for one element. Weights and momentum are FP32. Gradients and the model's copy are FP16.
 struct signum_kernel {
   const syclamp::step_decision* decision;
   const sycl::half* gradients;
@@ -21,7 +19,7 @@ struct signum_kernel {
   float lr;
 
   void operator()(sycl::id<1> i) const {
-    if (decision->apply == 0) return;                                      // nothing may change
+    if (decision->apply == 0) return;                                      // the step is skipped
     const float g = decision->gradient(static_cast<float>(gradients[i]));  // unscaled and clipped
     const float m = momentum[i] = 0.9f * momentum[i] + 0.1f * g;
     weights[i] -= m > 0 ? lr : m < 0 ? -lr : 0.0f;
@@ -29,7 +27,7 @@ struct signum_kernel {
   }
 };
 
-/// Submits it: a kernel if a SYCL compiler builds this, else a task of the host. Nobody waits in either case.
+/// Submits a kernel if a SYCL compiler builds this file, otherwise a host task. The host waits in neither case.
 sycl::event for_each_element(sycl::queue& queue, std::size_t count, const signum_kernel& kernel) {
 #if defined(SYCL_LANGUAGE_VERSION) || defined(__ACPP__)
   return queue.parallel_for(sycl::range<1>(count), kernel);
@@ -43,12 +41,12 @@ sycl::event for_each_element(sycl::queue& queue, std::size_t count, const signum
 
 using syclamp::device_array;
 
-/// Tasks of the host read and write what the optimizer keeps. With kernels, device memory does.
+/// Host tasks need shared memory. With kernels, use device memory.
 constexpr auto kind = sycl::usm::alloc::shared;
 
 class signum final : public syclamp::optimizer {
  public:
-  /// Of one tensor; with several, `apply` submits a kernel for each.
+  /// For one tensor. With several, `apply` would submit one kernel per tensor.
   signum(const syclamp::engine& engine, const device_array<sycl::half>& gradients,
          const device_array<sycl::half>& model, float lr)
       : momentum(engine, model.size(), 0.0f, kind),
@@ -62,7 +60,7 @@ class signum final : public syclamp::optimizer {
 
   sycl::event apply(const syclamp::step_inputs& inputs) override {
     sycl::queue& queue = list_.get_engine().queue();
-    queue.copy(inputs.decisions, decision_.data(), 1);  // for tasks of the host; a kernel can read it where it is
+    queue.copy(inputs.decisions, decision_.data(), 1);  // for host tasks; a kernel can read the original
     const auto* gradients = static_cast<const sycl::half*>(inputs.gradients[0].data());
     return for_each_element(queue, weights.size(),
                             signum_kernel{decision_.data(), gradients, momentum.data(), weights.data(), model_, lr_});
@@ -110,7 +108,7 @@ int main() try {
   };
   for (std::size_t step = 0; step < steps; ++step) {
     train();
-    if (step % 20 == 19) engine.wait();  // nothing else waits; but long queues of tasks of the host are slow
+    if (step % 20 == 19) engine.wait();  // because long queues of host tasks are slow
   }
   // One more step, with a sample that makes the gradients overflow.
   const std::vector<float> weights = optimizer.weights.to_vector(), momentum = optimizer.momentum.to_vector();

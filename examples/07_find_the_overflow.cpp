@@ -1,5 +1,6 @@
-// Which tensor overflowed, when, and at which scale? The scaler's ledger knows, without the training loop ever waiting
-// for the device. Three hundred steps of a model with four tensors; in two of them something goes wrong.
+// Which tensor overflowed, when, and at which scale? The scaler's ledger records it, and the training loop never waits
+// for the device. The example makes three hundred steps of a model with four tensors. Two of the steps have gradients
+// that are not finite.
 #include <syclamp/syclamp.hpp>
 
 #include <algorithm>
@@ -13,8 +14,7 @@ int main() try {
   const syclamp::engine engine;
   sycl::queue& queue = engine.queue();
 
-  // Gradients of four tensors, one after the other in one piece of device memory. Names are for people: they come back
-  // in the ledger.
+  // Gradients of four tensors, one after the other in a single allocation. The ledger reports tensors by these names.
   const std::vector<std::pair<std::string, std::size_t>> layers = {
       {"embedding", 400'000}, {"attention.query", 65'536}, {"attention.bias", 256}, {"head", 100'000}};
   std::size_t elements = 0;
@@ -31,9 +31,9 @@ int main() try {
   sycl::half* query = gradients.data() + 400'000;
   sycl::half* bias = query + 65'536;
 
-  // The ledger keeps the last 1024 steps; on_step hears of each of them once the device has finished it.
+  // The ledger keeps the last 1024 steps. The handler of on_step is called for each step that the device has finished.
   syclamp::loss_scaler scaler(engine);
-  scaler.prepare(list);  // so that the loop allocates nothing
+  scaler.prepare(list);  // allocates now, so that the loop does not
   std::vector<std::string> told;
   scaler.on_step([&](const syclamp::ledger_entry& entry) {
     const syclamp::step_record& record = entry.record;
@@ -45,23 +45,23 @@ int main() try {
   });
 
   const auto usual_value = static_cast<sycl::half>(0.75f);
-  const auto infinite = static_cast<sycl::half>(1e6f);                 // beyond 65504
+  const auto infinite = static_cast<sycl::half>(1e6f);                 // above 65504, the largest FP16 number
   const auto not_a_number = static_cast<sycl::half>(0.0f * infinite);  // 0 · Inf
   const std::uint64_t waits_before = engine.statistics().waits;
   for (int step = 1; step <= 300; ++step) {
-    if (step == 120) queue.copy(&infinite, query + 1234, 1);  // what a backward pass would do
+    if (step == 120) queue.copy(&infinite, query + 1234, 1);  // stands for a backward pass that overflows
     if (step == 200) queue.copy(&not_a_number, bias + 7, 1);
     scaler.begin_step();
-    scaler.inspect(list);  // your optimizer's kernels would read the decision that this returns
-    scaler.update();       // calls on_step for what has become visible by now
+    scaler.inspect(list);  // returns the decision, which your optimizer's kernels would read
+    scaler.update();       // calls the handler for steps that have finished by now
     if (step == 120) queue.copy(&usual_value, query + 1234, 1);
     if (step == 200) queue.copy(&usual_value, bias + 7, 1);
   }
   const std::uint64_t waits_in_loop = engine.statistics().waits - waits_before;
   engine.wait();
-  scaler.report();  // the rest
+  scaler.report();  // calls the handler for the remaining steps
 
-  // Afterwards the ledger also tells how much room the gradients of the applied steps had left.
+  // The ledger also shows how far the gradients of the applied steps were from overflow.
   double least_room = 100;
   for (const syclamp::ledger_entry& entry : scaler.ledger())
     if (entry.record.was_applied()) least_room = std::min(least_room, entry.record.headroom());

@@ -1,5 +1,5 @@
-// A model in two parts, each on a separate queue, as in model parallelism. One scaler serves both: the parts step
-// together, or none does. The queues share a context, so events order them and the host never waits.
+// A model in two parts on separate queues, as in model parallelism. One scaler serves both: either both parts step, or
+// neither does. The queues share a context, so events order them and the host never waits.
 //
 // On step 50 a gradient of the second part overflows. The step is skipped on both queues.
 #include <syclamp/nn/nn.hpp>
@@ -14,7 +14,7 @@ namespace nn = syclamp::nn;
 
 using syclamp::device_array;
 
-/// Weights that are to become equal to a target.
+/// Learns weights that equal a target.
 struct model_part {
   static constexpr std::size_t size = 1000;
 
@@ -22,7 +22,7 @@ struct model_part {
       : engine(queue),
         optimizer(engine, {{.gradient = gradient, .model = weights, .name = "weights"}}, syclamp::sgd{.lr = 100.0}) {}
 
-  /// \return complete when the gradients are there
+  /// \return an event that is complete when the gradients have been written
   sycl::event backward(const float* scale, const std::vector<sycl::event>& dependencies) {
     return nn::mean_squared_error(engine, {weights.data(), 1, size}, {target.data(), 1, size},
                                   {losses.data(), losses.data() + 1}, nn::matrix_view(gradient.data(), 1, size),
@@ -42,7 +42,7 @@ int main() try {
     return sycl::queue{queue.get_context(), queue.get_device(), sycl::property::queue::in_order{}};
   };
   model_part first(queue), second(another());
-  syclamp::loss_scaler scaler(first.engine);  // lives on the first queue
+  syclamp::loss_scaler scaler(first.engine);  // uses the first queue
   syclamp::optimizer* const both[] = {&first.optimizer, &second.optimizer};
   for (syclamp::optimizer* part : both) scaler.prepare(part->gradients());
 
@@ -50,7 +50,7 @@ int main() try {
   for (int step = 0; step < steps; ++step) {
     const float* scale = scaler.begin_step();
     first.backward(scale, {});
-    second.backward(scale, {scaler.scale_ready()});  // the scale is moved on the first queue
+    second.backward(scale, {scaler.scale_ready()});  // the first queue writes the scale
     if (step == 50) second.engine.queue().fill(second.gradient.data(), std::numeric_limits<float>::infinity(), 1);
     scaler.step(both);
     scaler.update();

@@ -1,5 +1,5 @@
-// One step's gradients, from scaled FP16 and BF16 to clipped FP32: which tensor is near its limit, what the norms are,
-// and what would be lost in FP8. Everything happens on the device; only the printing waits.
+// Takes the gradients of one step from scaled FP16 and BF16 to clipped FP32. It prints how close each tensor is to
+// overflow, the norms, and how many values would be lost in FP8. All work is done on the device. Only printing waits.
 #include <syclamp/syclamp.hpp>
 
 #include <cmath>
@@ -11,7 +11,7 @@ int main() try {
   const syclamp::engine engine;
   const float loss_scale = 1024.0f;
 
-  // Two layers in group 0, the embedding in group 1. Their gradients are those of a loss that was scaled by 1024.
+  // A layer in group 0, the embedding in group 1. Their gradients belong to a loss that was multiplied by 1024.
   const std::uint64_t sizes[] = {300'000, 1'000, 500'000};
   std::vector<sycl::half> waves(sizes[0]);
   std::vector<float> sparse(sizes[2]);
@@ -25,7 +25,7 @@ int main() try {
                                              {.data = bias, .name = "layer.bias", .group = 0},
                                              {.data = embedding, .name = "embedding", .group = 1}});
 
-  // FP32 memory for what comes out of unscaling, and the few numbers that operations read and write on the device.
+  // FP32 memory for the unscaled gradients, and the few numbers that operations read and write on the device.
   const syclamp::device_array<float> memory(engine, sizes[0] + sizes[1] + sizes[2]);
   float* shadow = memory.data();
   const syclamp::tensor_list unscaled(
@@ -34,10 +34,10 @@ int main() try {
                {.data = shadow + sizes[0] + sizes[1], .count = sizes[2], .name = "embedding", .group = 1}});
   const syclamp::device_array<syclamp::clip_result> clip_results(engine, scaled.groups());
 
-  // Made once, used on every step.
+  // Made once and used on every step.
   const syclamp::inspector inspector(scaled, syclamp::inspection_level::tensors);
 
-  // The step. Nothing in it waits; clip_by_group does not compile with gradients that are still scaled.
+  // The step. The host does not wait. clip_by_group does not compile with gradients that are still scaled.
   const syclamp::unscaled_gradients gradients = inspector.unscale(unscaled, loss_scale);
   syclamp::clip_coefficients(engine, inspector.device_groups(), scaled.groups(), 1.0f, clip_results.data());
   syclamp::clip_by_group(gradients, clip_results.data());
@@ -52,7 +52,7 @@ int main() try {
     std::cout << "group " << group << ": norm " << clipped[group].norm << ", multiplied by "
               << clipped[group].coefficient << '\n';
 
-  // The same gradients in FP8, each tensor with a scale of its own, and how many of them do not fit.
+  // The same gradients in FP8, with a scale per tensor, and how many of them are outside the range.
   const syclamp::device_array<std::uint8_t> bytes(engine, sizes[0]);
   const syclamp::device_array<std::uint64_t> counter(engine, 1);
   const syclamp::tensor_list first(engine, {{.data = layer, .name = "layer.weight"}});
@@ -68,7 +68,7 @@ int main() try {
   syclamp::cast(first, small, options);
   const std::uint64_t beyond = counter.to_vector()[0];
   std::cout << "as FP8 with the scale " << scales.scales()[0] << ": " << beyond << " of " << sizes[0]
-            << " are beyond the range\n";
+            << " are outside the range\n";
 
   const bool as_expected = clipped[0].coefficient < 1.0f && tensors[2].zero_count == 450'000 && beyond == 0;
   return as_expected ? 0 : 1;

@@ -31,7 +31,7 @@ take_digits() { # take_digits FOLDER LOCK
 
 make_prefix() { # make_prefix FOLDER LOCK DESCRIPTION [HOW]
   if [ -e "$1/.contents" ] && contents "$1" "$2" | cmp -s - "$1/.contents"; then return; fi
-  [ ! -e "$1" ] || echo "setup: $1 is incomplete or out of date; making it anew"
+  [ ! -e "$1" ] || echo "setup: $1 is incomplete or out of date; installing it again"
   echo "setup: installing $3 into $1"
   rm -rf "$1"
   "${4-install_wheels}" "$1" "$2"

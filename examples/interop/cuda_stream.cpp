@@ -1,8 +1,9 @@
-// Loss scaling on gradients that CUDA code computes on a cudaStream_t of its own. Nothing here waits on the host.
+// Loss scaling on gradients that CUDA code computes on its own cudaStream_t. Ordering the streams does not block the
+// host.
 //
-// NOT RUN: compiled against CUDA and DPC++, never run, because the machine of syclamp's authors has no NVIDIA GPU. It
-// needs a syclamp built ahead of time (preset aot-dpcpp with nvptx64-nvidia-cuda) and DPC++'s plugin for NVIDIA.
-#define SYCL_EXT_ONEAPI_BACKEND_CUDA_EXPERIMENTAL 1  // before any header of SYCL: without it there is no make_queue
+// NOT RUN: compiled against CUDA and DPC++, but never run, because the authors have no NVIDIA GPU. It needs a syclamp
+// built ahead of time (preset aot-dpcpp with nvptx64-nvidia-cuda) and DPC++'s plugin for NVIDIA.
+#define SYCL_EXT_ONEAPI_BACKEND_CUDA_EXPERIMENTAL 1  // before any SYCL header; enables make_queue
 #include <syclamp/syclamp.hpp>
 
 #include <cstdint>
@@ -34,11 +35,11 @@ void order(cudaStream_t first, cudaStream_t second) {
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   check(cudaEventRecord(event, first));
   check(cudaStreamWaitEvent(second, event, 0));
-  check(cudaEventDestroy(event));  // CUDA frees it when it has happened
+  check(cudaEventDestroy(event));  // CUDA frees the event after it has completed
 }
 
-/// An in-order SYCL queue for `stream`. A stream is in-order, but releases of DPC++ up to at least 2026.2 wrap it in a
-/// queue that says it is not, which an engine refuses. Then the queue has a stream of its own; `order` connects both.
+/// An in-order SYCL queue for `stream`. A stream is in-order, but DPC++ up to at least 2026.2 wraps it in a queue that
+/// reports the opposite. In that case, the result is a queue with a stream of its own, and `order` connects the two.
 sycl::queue queue_for(cudaStream_t stream) {
   const sycl::device device = current_device();
   const sycl::context context = device.get_platform().khr_get_default_context();
@@ -56,7 +57,7 @@ int main() try {
     return 0;
   }
 
-  // What exists already: a stream, and gradients that kernels on it compute. All bits set are a NaN in FP16.
+  // Your own code: a stream, and gradients that its kernels compute. If all bits are set, an FP16 number is a NaN.
   constexpr std::uint64_t elements = 1'000'000;
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

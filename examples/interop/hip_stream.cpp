@@ -1,7 +1,8 @@
-// Loss scaling on gradients that HIP code computes on a hipStream_t of its own. Nothing here waits on the host.
+// Loss scaling on gradients that HIP code computes on its own hipStream_t. Ordering the streams does not block the
+// host.
 //
-// NOT RUN: compiled against the headers of HIP and DPC++, never run, because the machine of syclamp's authors has no
-// AMD GPU. It needs a syclamp built ahead of time (preset aot-dpcpp with amdgcn-amd-amdhsa) and DPC++'s plugin for AMD.
+// NOT RUN: compiled against the headers of HIP and DPC++, but never run, because the authors have no AMD GPU. It needs
+// a syclamp built ahead of time (preset aot-dpcpp with amdgcn-amd-amdhsa) and DPC++'s plugin for AMD.
 #include <syclamp/syclamp.hpp>
 
 #include <cstdint>
@@ -33,11 +34,11 @@ void order(hipStream_t first, hipStream_t second) {
   check(hipEventCreateWithFlags(&event, hipEventDisableTiming));
   check(hipEventRecord(event, first));
   check(hipStreamWaitEvent(second, event, 0));
-  check(hipEventDestroy(event));  // HIP frees it when it has happened
+  check(hipEventDestroy(event));  // HIP frees the event after it has completed
 }
 
-/// An in-order SYCL queue for `stream`. A stream is in-order, but releases of DPC++ up to at least 2026.2 wrap it in a
-/// queue that says it is not, which an engine refuses. Then the queue has a stream of its own; `order` connects both.
+/// An in-order SYCL queue for `stream`. A stream is in-order, but DPC++ up to at least 2026.2 wraps it in a queue that
+/// reports the opposite. In that case, the result is a queue with a stream of its own, and `order` connects the two.
 sycl::queue queue_for(hipStream_t stream) {
   const sycl::device device = current_device();
   const sycl::context context = device.get_platform().khr_get_default_context();
@@ -55,7 +56,7 @@ int main() try {
     return 0;
   }
 
-  // What exists already: a stream, and gradients that kernels on it compute. All bits set are a NaN in FP16.
+  // Your own code: a stream, and gradients that its kernels compute. If all bits are set, an FP16 number is a NaN.
   constexpr std::uint64_t elements = 1'000'000;
   hipStream_t stream = nullptr;
   check(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));

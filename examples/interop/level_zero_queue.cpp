@@ -1,8 +1,7 @@
-// Loss scaling on a Level Zero command list that exists already. An immediate command list is Level Zero's queue; it
-// executes in the order of submission, and the SYCL queue that wraps it is told so.
+// Loss scaling on an existing Level Zero command list. An immediate command list is Level Zero's queue. It executes in
+// the order of submission, so the SYCL queue around it is made with the property in_order.
 //
-// NOT RUN: compiled against the headers of Level Zero and DPC++, never run, because the machine of syclamp's authors
-// has no Intel GPU.
+// NOT RUN: compiled against the headers of Level Zero and DPC++, but never run, because the authors have no Intel GPU.
 #include <syclamp/syclamp.hpp>
 
 #include <cstdint>
@@ -24,8 +23,8 @@ void check(ze_result_t status) {
 }  // namespace
 
 int main() try {
-  // What exists already: driver, device, context, an immediate command list, and gradients that are written through it.
-  // All bits set are a NaN in FP16.
+  // Your own code: driver, device, context, an immediate command list, and gradients that are written through it. If
+  // all bits are set, an FP16 number is a NaN.
   std::uint32_t count = 1;
   ze_driver_handle_t driver = nullptr;
   if (zeInit(0) != ZE_RESULT_SUCCESS || zeDriverGet(&count, &driver) != ZE_RESULT_SUCCESS || count == 0) {
@@ -57,7 +56,7 @@ int main() try {
                                       sizeof nan, nullptr, 0, nullptr));
 
   {
-    // SYCL objects round them. Level Zero's objects stay the caller's, who destroys them after SYCL's are gone.
+    // SYCL objects around them. You still own the Level Zero objects. Destroy them after the SYCL objects.
     constexpr auto keep = sycl::ext::oneapi::level_zero::ownership::keep;
     const sycl::device sycl_device = sycl::make_device<level_zero>(device);
     const sycl::context sycl_context = sycl::make_context<level_zero>({context, {sycl_device}, keep});
@@ -68,7 +67,7 @@ int main() try {
     const syclamp::tensor_list list(
         engine, {{.data = static_cast<sycl::half*>(gradients), .count = elements, .name = "weights"}});
     const syclamp::inspector inspect(list);
-    inspect.run();                                       // after what the command list has been given so far
+    inspect.run();                                       // runs after the commands appended above
     const syclamp::inspection found = inspect.result();  // waits
     std::cout << found.nan_count << " NaN, the first at " << found.first_nonfinite << '\n';
   }

@@ -24,7 +24,7 @@ function(syclamp_matrix_module name include)
   message(STATUS "Matrix products: ${name} found")
 endfunction()
 
-# Looks anew if the SYCL has moved.
+# Search again if the path of SYCL has changed.
 if(NOT SYCLAMP_ONEMKL_ROOTS STREQUAL "${SYCLAMP_SYCL_ROOT};$ENV{MKLROOT}")
   set(SYCLAMP_ONEMKL_ROOTS "${SYCLAMP_SYCL_ROOT};$ENV{MKLROOT}" CACHE INTERNAL "")
   unset(SYCLAMP_ONEMKL_INCLUDE CACHE)

@@ -153,7 +153,7 @@ def main():
             if done.returncode:
                 bad += 1
                 print(done.stdout, done.stderr, flush=True)
-    print(f"clang-tidy: findings in {bad} files" if bad else "clang-tidy: no findings")
+    print(f"clang-tidy: warnings in {bad} files" if bad else "clang-tidy: no warnings")
     return int(bad > 0)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tidy.py with a stand-in for clang-tidy: which files it reads, and that a finding is neither lost nor remembered as clean."""
+"""tidy.py with a stand-in for clang-tidy: which files it reads, and that a warning is neither lost nor remembered as clean."""
 import json
 import os
 import pathlib
@@ -76,8 +76,8 @@ with tempfile.TemporaryDirectory() as folder:
     write_commands("-DX")
     expect(everything, "the compiler's options")
     write("src/engine/b.cpp", "WRONG")
-    expect(["b.cpp"], "a finding", status=1)
-    expect(["b.cpp"], "a finding that is still there", status=1)
+    expect(["b.cpp"], "a warning", status=1)
+    expect(["b.cpp"], "a warning that is still there", status=1)
     write("src/engine/b.cpp", "#include <vector>\n")
-    expect([], "the finding is gone, as it was before")
+    expect([], "the warning is gone, as it was before")
 print("clang-tidy reads what has changed")

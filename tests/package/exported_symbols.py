@@ -54,7 +54,7 @@ def main(arguments):
     differences += [f"in the list, but not exported: {line}" for line in listed if line not in found]
     print("\n".join(differences) or f"{len(found)} symbols are exported, as the list says")
     if differences:
-        print(f"If this is intended, write the list anew:\n  python3 tests/package/exported_symbols.py --update {' '.join(arguments)}\n"
+        print(f"If this is intended, update the list:\n  python3 tests/package/exported_symbols.py --update {' '.join(arguments)}\n"
               "A public function that is missing needs SYCLAMP_API (include/syclamp/export.hpp).")
     return bool(differences)
 

@@ -196,7 +196,7 @@ class Train(unittest.TestCase):
         running = self.start(*TINY, "--epochs", "1000000", "--json", str(self.json), "--checkpoint", str(file),
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         running.stdout.readline()  # the device: the signal is caught from before that on
-        running.send_signal(signal.SIGINT)  # a second one would end it as ever
+        running.send_signal(signal.SIGINT)  # a second signal would end the program at once
         shown, complaint = running.communicate(timeout=300)
         self.assertEqual((running.returncode, complaint), (130, "syclamp: interrupted\n"))
         self.assertIn("field", shown)

@@ -186,7 +186,7 @@ class tf1_contrib : public model {
   std::int64_t good_ = 0, bad_ = 0;
 };
 
-/// A clean step clears the count of overflows; after backing off it begins anew. Both counts are compared by ==.
+/// A clean step and a backoff both clear the count of overflows. Both counts are compared by ==.
 class paddle : public model {
  public:
   using model::model;
@@ -279,7 +279,7 @@ class deepspeed : public model {
 
 /// Backs off if the share of overflows among the steps since the scale last moved is the tolerance or more. The floor
 /// is never reached: a scale that came down to it is put back. There it raises an exception and does not count the
-/// step; here, where training goes on, the step counts, or the next clean one would look like the end of an interval.
+/// step; here, where training continues, the step counts, or the next clean one would look like the end of an interval.
 /// (Their case of no step since the scale moved comes from just that, and is left out.)
 class fairseq : public model {
  public:

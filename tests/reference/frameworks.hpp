@@ -5,7 +5,7 @@
 //
 // In all of them, and unlike the frameworks: no scale leaves [2^-126, FLT_MAX]. Growth whose FP32 would not be finite
 // is not done, though all that goes with it is (counters, hysteresis); frameworks with a ceiling of their own go to it.
-// A framework that raises an exception at its floor goes on.
+// A framework that raises an exception at its floor continues here.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,8 @@
 #include "syclamp/syclamp.hpp"
 
 /// Runs the same step on every rank, twice. The first time each rank only contributes its numbers to the consensus. The
-/// second time it gets the sums over all ranks. A step must contribute the same numbers both times, so it makes its
-/// scaler and its weights anew.
+/// second time it gets the sums over all ranks. A step must contribute the same numbers both times, so it makes a
+/// new scaler and new weights.
 class simulated_ranks {
  public:
   explicit simulated_ranks(std::uint32_t size) : contributions_(size) {}

@@ -184,7 +184,7 @@ TEST_CASE("FP16 without scaling loses gradients that FP32 has") {
   CHECK(lossy.result().scales.points().size() == 4);
 }
 
-TEST_CASE("a run that shall stop ends with what there is, and goes on as if it never had") {
+TEST_CASE("a run that is told to stop ends with its results so far, and resumes as if it had never stopped") {
   const engine engine = timed_engine();
   const task field = field_task(batch_size);
   const temporary_folder folder;

@@ -158,8 +158,8 @@ void step(scaler_snapshot& scaler, bool overflow) {
 
 float scale_of(const scaler_snapshot& scaler) { return scaler.scales.at(0).scale; }
 
-/// At every step of a random run: what the model saves is what we save, and read back it goes on like the model; `base`
-/// has done nothing yet, and differs from the model in nothing that the framework does not save.
+/// At every step of a random run: we save what the model saves, and a scaler that loads it continues like the model.
+/// `base` is a new scaler with those settings of the model that the framework does not save.
 template <typename Model>
 void check_against(Model model, const std::string& framework, const scaler_snapshot& base, unsigned seed) {
   std::mt19937 random(seed);
@@ -204,7 +204,7 @@ std::string state_with(const std::string& framework, const std::string& key, con
 
 }  // namespace
 
-TEST_CASE("PyTorch: a checkpoint goes on as it would have") {
+TEST_CASE("PyTorch: a checkpoint resumes as if never stopped") {
   pytorch_model model;
   model.interval = 3;
   check_against(model, "pytorch", scaler_snapshot::fresh(syclamp::scaling_preset("pytorch")));
@@ -215,20 +215,20 @@ TEST_CASE("PyTorch: a checkpoint goes on as it would have") {
   check_against(model, "pytorch", scaler_snapshot::fresh(syclamp::scaling_preset("pytorch")));
 }
 
-TEST_CASE("Keras 3: a checkpoint goes on as it would have") {
+TEST_CASE("Keras 3: a checkpoint resumes as if never stopped") {
   keras3_model model;
   model.steps = 3;
   check_against(model, "keras3", scaler_snapshot::fresh(syclamp::scaling_preset("keras3")));
 }
 
-TEST_CASE("Keras 2: a checkpoint goes on as it would have") {
+TEST_CASE("Keras 2: a checkpoint resumes as if never stopped") {
   keras2_model model;
   model.steps = 3;
   model.scale = 4;
   check_against(model, "keras2", short_of("keras2", 3));
 }
 
-TEST_CASE("apex: a checkpoint goes on as it would have") {
+TEST_CASE("apex: a checkpoint resumes as if never stopped") {
   apex_model model;
   model.window = 3;
   check_against(model, "apex", short_of("apex", 3));
@@ -236,7 +236,7 @@ TEST_CASE("apex: a checkpoint goes on as it would have") {
   check_against(model, "apex", short_of("apex", 3));
 }
 
-TEST_CASE("DeepSpeed: a checkpoint goes on as it would have") {
+TEST_CASE("DeepSpeed: a checkpoint resumes as if never stopped") {
   const scaler_snapshot base = scaler_snapshot::fresh(syclamp::scaling_preset("deepspeed"));
   deepspeed_model model;
   model.window = 3;
@@ -258,7 +258,7 @@ TEST_CASE("DeepSpeed: a checkpoint goes on as it would have") {
   check_against(model, "deepspeed", base);
 }
 
-TEST_CASE("Megatron: a checkpoint goes on as it would have, also after hysteresis is used up") {
+TEST_CASE("Megatron: a checkpoint resumes as if never stopped, also after hysteresis is used up") {
   megatron_model model;
   model.interval = 3;
   check_against(model, "megatron", short_of("megatron", 3));

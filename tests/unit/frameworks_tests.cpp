@@ -189,12 +189,12 @@ TEST_CASE("hysteresis: five kinds of it") {
     s.interval = interval;
     return s;
   };
-  SECTION("TensorFlow's contrib: overflows add up over clean steps, and begin anew when the scale moves") {
+  SECTION("TensorFlow's contrib: overflows add up over clean steps, from 0 when the scale moves") {
     CHECK(after("tf1-contrib", two, "i.i.i.i") == scales{64, 64, 32, 32, 32, 32, 16});
     CHECK(after("tf1-contrib", two, "iii") == scales{64, 32, 32});
     CHECK(after("tf1-contrib", with_interval(2), "i..ii") == scales{64, 64, 128, 128, 64});
   }
-  SECTION("Paddle: in a row, and begin anew") {
+  SECTION("Paddle: overflows in a row, from 0 after a backoff") {
     CHECK(after("paddle", two, "i.i.iiii") == scales{64, 64, 64, 64, 64, 32, 32, 16});
   }
   SECTION("apex's kernel: in a row, and every further one of the row") {
@@ -422,7 +422,7 @@ TEST_CASE("OpenSeq2Seq's LogMax leaves room for 3.09 deviations") {
              Catch::Matchers::WithinRel(static_cast<float>(std::exp2(16 - bad_cutoff)), 1e-6f));
 }
 
-TEST_CASE("no framework tells NaN from Inf, none leaves FP32's normal range, and each goes on from where it was") {
+TEST_CASE("no framework tells NaN from Inf, none leaves FP32's normal range, and each continues from its state") {
   std::mt19937 random(7);  // NOLINT(bugprone-random-generator-seed): the same traces every time
   for (const std::string& name : framework_names())
     for (const double init : {0x1p-126, 1.0, 65536.0, static_cast<double>(FLT_MAX)}) {

@@ -145,7 +145,7 @@ TEST_CASE("numbers are as short as they can be") {
   CHECK_THAT(line, ContainsSubstring("\"amax\":1e-45,"));
 }
 
-TEST_CASE("what there is not, and what is not finite, is empty or null") {
+TEST_CASE("missing values and values that are not finite are empty or null") {
   ledger_entry entry;
   entry.record.norm = inf;
   entry.record.amax = std::nanf("");

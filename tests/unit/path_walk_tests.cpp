@@ -43,7 +43,7 @@ int result_in_namespace(Action action) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
-/// What the refusal says; empty if `action` is not refused.
+/// The message of the error that `action` throws, or an empty string.
 template <typename Action>
 std::string refusal(Action action) {
   try {

@@ -180,7 +180,7 @@ TEST_CASE("a recorded run is replayed with another policy") {
   const replay_report report = replay_ledger(ledger, {.init_scale = 0x1p14});
   CHECK(report.steps == 4);
   CHECK(report.recorded_skips == 1);
-  CHECK(report.skips == 1);  // 8 · 2^14 is beyond 65504; after that, 2^13 is below the scale that overflowed
+  CHECK(report.skips == 1);  // 8 · 2^14 is above 65504; after that, 2^13 is below the scale that overflowed
   CHECK(report.final_scale == 0x1p13f);
   CHECK(report.max_safe_scale == 0x1p12f);  // 8 · 2^12 = 32768, 8 · 2^13 = 65536
   const std::vector<ledger_entry> overflowed{recorded(128, 64), recorded(inf, 0x1p10, found_inf)};

@@ -195,7 +195,7 @@ TEST_CASE("a process that is killed at any call leaves the old or the new file, 
   CHECK(had_rest);
 }
 
-TEST_CASE("rests of many killed processes do not pile up, and writers at work are left in peace") {
+TEST_CASE("leftovers of killed processes do not pile up, and files being written are not touched") {
   const temporary_folder folder;
   const fs::path file = folder.path() / "state";
   syclamp::file_replacement at_work(folder.path() / "other");

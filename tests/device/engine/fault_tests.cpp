@@ -52,7 +52,7 @@ TEST_CASE("a kernel that the runtime refuses is a device_error with the kernel's
       device_error, MessageMatches(ContainsSubstring("self_test: the device reported")));
 }
 
-TEST_CASE("a fault of earlier work comes with the wait, once, and the engine goes on") {
+TEST_CASE("a fault of earlier work is thrown by the wait, once, and the engine stays usable") {
   const engine engine;
   submit_failure(engine.queue());
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numeric laws that every kernel obeys, one test each (docs/architecture.md, "Numeric laws").
+// The numeric laws that every kernel obeys, one test each (docs/numerics.md).
 #include <algorithm>
 #include <bit>
 #include <cmath>

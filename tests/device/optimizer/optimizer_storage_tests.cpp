@@ -29,7 +29,7 @@ TEMPLATE_TEST_CASE("the copy of the weights may be of any type, the gradients of
   CHECK(run.canaries_are_alive());
 }
 
-TEST_CASE("BF16 and its remainder are the FP32 weights, bit by bit", "[optimizers]") {
+TEST_CASE("BF16 and its remainder are the FP32 weights, bit for bit", "[optimizers]") {
   const engine& engine = any_engine();
   const optimizer_case& test_case = any_case();
   const auto moments = GENERATE(element_type::float32, element_type::bfloat16);
@@ -60,7 +60,7 @@ TEST_CASE("BF16 and its remainder are the FP32 weights, bit by bit", "[optimizer
   CHECK(split.device_bytes() < whole.device_bytes());
 }
 
-TEST_CASE("moments in BF16 are FP32 moments rounded once a step, to nearest or at random", "[optimizers]") {
+TEST_CASE("moments in BF16 are FP32 moments rounded once per step, to nearest or at random", "[optimizers]") {
   const engine& engine = any_engine();
   const auto mode = GENERATE(rounding::to_nearest, rounding::stochastic);
   const auto settings = GENERATE(values<optimizer_settings>(

@@ -164,7 +164,7 @@ TEST_CASE("a variance that rounding makes negative is none", "[optimizers]") {
       {{.gradient = {g.data(), count, element_type::float32}, .model = {w.data(), count, element_type::float32}}},
       rmsprop{.lr = 1.0, .alpha = 0.5, .eps = 1.0, .centered = true});
 
-  // Moments of equal gradients are g² and g after so many steps; they differ by rounding only.
+  // After 60 steps with equal gradients, the moments are g² and g, up to rounding.
   for (int t = 0; t < 60; ++t) run.apply();
   engine.queue().memset(w.data(), 0, count * sizeof(float));
   run.apply();

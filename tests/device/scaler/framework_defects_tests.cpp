@@ -17,7 +17,7 @@
 
 using namespace syclamp;
 
-TEST_CASE("D2: any finding means skip, not just the value 1") {
+TEST_CASE("D2: any flag other than 0 means skip, not just the value 1") {
   // PyTorch's fused kernels skip if found_inf == 1; two devices that overflow make it 2.
   const engine& engine = any_engine();
   const std::uint32_t flags =
@@ -82,7 +82,7 @@ TEST_CASE("D6: a finite FP64 gradient above the range of FP32 is finite") {
   CHECK(result.subnormal_count == 1);
 }
 
-TEST_CASE("D7: a finding stays, whatever finite tensors of other types, groups or calls come after it") {
+TEST_CASE("D7: a flag stays set, whatever finite tensors of other types, groups or calls come after it") {
   // A port of PyTorch's kernel let the last group of a type clear the flag.
   const engine& engine = any_engine();
   const std::uint32_t scales = GENERATE(1u, 3u);
@@ -146,7 +146,7 @@ TEST_CASE("D22: more than 2^32 elements are inspected and cast to the last") {
   const std::uint64_t count = (std::uint64_t{1} << 32) + 12'345;
   auto* data = static_cast<std::uint8_t*>(sycl::aligned_alloc_device(64, (count + 63) / 64 * 64, engine.queue()));
   if (data == nullptr) SKIP("the device has not enough memory");
-  constexpr std::uint64_t step = std::uint64_t{1} << 28;  // AdaptiveCpp's fill loses what is beyond 2^31 elements
+  constexpr std::uint64_t step = std::uint64_t{1} << 28;  // AdaptiveCpp's fill ignores elements after 2^31
   for (std::uint64_t i = 0; i < count; i += step)
     engine.queue().memset(data + i, 0x3c, std::min(step, count - i));  // 1.0
   engine.queue().memset(data + count - 1, 0x7c, 1);                    // Inf

@@ -96,7 +96,7 @@ TEST_CASE("D9, D24: no scale grows to Inf or shrinks to 0, and both ends let it 
   if (policy.growth_mode != growth_kind::log_max) CHECK(run(clean, 4) > low);
 }
 
-TEST_CASE("D11, D12: a saved scaler goes on as the unbroken one, whatever its counters were at") {
+TEST_CASE("D11, D12: a saved scaler resumes as if it had never stopped, whatever its counters were at") {
   const engine& engine = all_engines().front();
   const syclamp::engine& elsewhere = all_engines().back();
   const std::string name = GENERATE("syclamp", "pytorch", "deepspeed", "megatron", "tf1-contrib", "fairseq", "mxnet",

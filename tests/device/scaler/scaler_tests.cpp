@@ -364,7 +364,7 @@ TEST_CASE("several scales: each group has its own, and skips with the others or 
   CHECK(scaler.ledger().size() == 3);
   CHECK(scaler.ledger()[1].first_nonfinite_name == "b");
 
-  // Losses, one a group, are multiplied by the scale of their group; gradients are unscaled by it.
+  // Each loss is multiplied by the scale of its group, and the gradients of the group are unscaled by it.
   const device_buffer<float> losses(engine.queue(), {1.0f, 1.0f, 1.0f}),
       shadow(engine.queue(), std::vector<float>(4, 0.0f));
   scaler.scale(
@@ -614,7 +614,7 @@ TEST_CASE("a limit that was given to unscale holds for a joint step, too") {
   code.scaler.update();
   CHECK(code.optimizer.weight() == 5.0f / (10.0f + 1e-6f));
   CHECK(other.weight() == 1.0f);
-  // And so does its refusal.
+  // If the norm overflows although there is a limit, the joint step is skipped.
   code.scaler.begin_step();
   code.backward(5e37f, 4.0f);
   code.scaler.unscale(code.optimizer, {.max_norm = max_norm});
@@ -650,7 +650,7 @@ TEST_CASE("a spike is seen with a consensus, too, and a norm that is not finite 
   const device_scalar max_norm(engine, 1.0f);
   CHECK(code.step(1e38f, 0.0f, {.max_norm = max_norm}).outcome == step_outcome::norm_overflow);
   CHECK(code.step(1e18f).outcome == step_outcome::skipped_by_user);  // too large to enter the mean
-  CHECK(code.step(50.0f).outcome == step_outcome::skipped_by_user);  // which is as it was
+  CHECK(code.step(50.0f).outcome == step_outcome::skipped_by_user);  // the mean has not changed
 }
 
 TEST_CASE("micro-batches of groups: a group without tensors keeps nothing from being added") {

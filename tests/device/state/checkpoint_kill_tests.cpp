@@ -88,7 +88,7 @@ struct history {
 struct examiner {
   explicit examiner(std::uint64_t steps) : right(steps) {}
 
-  /// The step after which a file was saved; it must be that step's, bit by bit. 0 if there is none.
+  /// The step after which the file was saved, or 0 without a file. The content must be bit-identical to that step.
   std::uint64_t step_of(const fs::path& file) {
     if (!fs::exists(file)) return 0;
     const std::uint64_t step = std::stoull(syclamp::load_checkpoint(file, program.run.parts()));
@@ -106,7 +106,7 @@ std::ptrdiff_t files_in(const fs::path& folder) { return std::distance(fs::direc
 
 }  // namespace
 
-TEST_CASE("checkpoint: killed at every call to the system, training has the old or the new file, and goes on") {
+TEST_CASE("checkpoint: killed at every call to the system, training has the old or the new file, and resumes") {
   const temporary_folder folder;
   const fs::path file = folder.path() / "run.ckpt";
   const std::uint64_t most = 200;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains and saves each step, until it is done or killed; goes on where the file is.
+// Trains and saves after each step, until it is done or killed. If the file exists, training resumes from it.
 //   checkpoint_saver FILE STEPS CALL AFTERWARDS
 // It is killed at its call number CALL to the system while it saves, if that is not 0 (tests/support/kill_points.hpp).
 // It says by a byte each on standard output that it is about to save (s), and that it has saved (d).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training that is saved and loaded goes on as if it had never stopped.
+// Training that is saved and loaded resumes as if it had never stopped.
 #include <string>
 #include <vector>
 
@@ -93,7 +93,7 @@ struct journey {
   bool is_clipped = false;
 };
 
-/// Compares a run that goes on elsewhere with one that goes on; the latter is cut as the former is at last.
+/// Compares a run that resumes on another engine, with its tensors cut in another way, with an uninterrupted run.
 void check_goes_on(const optimizer_case& test_case, const storage_case& storage, const journey& way) {
   CAPTURE(test_case.name, storage.name, way.from.profile_name(), way.to.profile_name());
   const temporary_folder folder;
@@ -137,7 +137,7 @@ const syclamp::engine& elsewhere() { return all_engines().back(); }
 
 }  // namespace
 
-TEST_CASE("checkpoint: every optimizer goes on bit by bit with another profile and other tensors") {
+TEST_CASE("checkpoint: every optimizer resumes bit for bit with another profile and other tensors") {
   REQUIRE(here().profile_name() != elsewhere().profile_name());
   for (const optimizer_case& test_case : optimizer_cases())
     for (const storage_case& storage : storages()) {
@@ -147,8 +147,8 @@ TEST_CASE("checkpoint: every optimizer goes on bit by bit with another profile a
 }
 
 // Norms, and so the coefficient of clipping and the steps of LAMB and NovoGrad, are sums whose order the profile and
-// the tensors determine: they repeat bit by bit only if both are the same.
-TEST_CASE("checkpoint: with norms, training goes on bit by bit if profile and tensors are the same") {
+// the tensors determine: they repeat bit for bit only if both are the same.
+TEST_CASE("checkpoint: with norms, training resumes bit for bit if profile and tensors are the same") {
   auto cases = optimizer_cases();
   cases.insert(cases.end(), tensor_wise_cases().begin(), tensor_wise_cases().end());
   for (const optimizer_case& test_case : cases)
@@ -156,7 +156,7 @@ TEST_CASE("checkpoint: with norms, training goes on bit by bit if profile and te
       check_goes_on(test_case, storage, {here(), here(), many_tensors(), many_tensors(), true});
 }
 
-TEST_CASE("checkpoint: stochastic rounding goes on bit by bit if the tensors are the same") {
+TEST_CASE("checkpoint: stochastic rounding resumes bit for bit if the tensors are the same") {
   for (const char* name : {"momentum", "adamw", "lion"})
     for (const storage_case& storage : stochastic_storages())
       check_goes_on(optimizer_case_named(name), storage, {here(), elsewhere(), many_tensors(), many_tensors()});

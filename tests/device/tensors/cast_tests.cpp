@@ -100,7 +100,7 @@ TEMPLATE_TEST_CASE("a saturating cast stops at the largest number, and counts", 
   const tensor_list from(engine, array_view(in.data(), values.size()));
   const tensor_list to(engine, array_view(out.data(), values.size(), TestType::type));
 
-  for (int i = 0; i < 2; ++i)  // each cast counts anew
+  for (int i = 0; i < 2; ++i)  // each cast counts from 0
     cast(from, to, {.saturate = saturate, .saturated = count.data()});
   engine.wait();
 

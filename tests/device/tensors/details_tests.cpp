@@ -168,7 +168,7 @@ TEMPLATE_TEST_CASE("the histogram counts exponents, and no zeros", "", ALL_FORMA
   const inspector inspector(data.list, inspection_level::histogram);
 
   inspector.run();
-  inspector.run();  // each call counts anew
+  inspector.run();  // each call counts from 0
   const exponent_histogram got = inspector.histogram();
 
   std::vector<std::uint64_t> truth(exponent_histogram::size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Norms of gradients whose squares are beyond the range of FP32 while they are scaled.
+// Norms of gradients whose squares overflow or underflow in FP32 while the gradients are scaled.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -127,7 +127,7 @@ TEMPLATE_TEST_CASE("norm and clip coefficient are right at every scale", "", bfl
     }
 }
 
-TEMPLATE_TEST_CASE("all norms of tensors and groups are right beyond the range of squares", "", bfloat16, float32) {
+TEMPLATE_TEST_CASE("all norms of tensors and groups are right outside the range of squares", "", bfloat16, float32) {
   using bits = typename TestType::bits;
   const engine& engine = any_engine();
   CAPTURE(engine.profile_name());
