@@ -10,6 +10,8 @@
 #include <random>
 #include <vector>
 
+namespace nn = syclamp::nn;
+
 /// The kernel for one element. Weights and momentum are FP32. Gradients and the model's copy are FP16.
 struct signum_kernel {
   const syclamp::step_decision* decision;
