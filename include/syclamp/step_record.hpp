@@ -57,8 +57,8 @@ struct SYCLAMP_API step_record {
   step_status status = step_status::ok;
   std::uint32_t skips_in_a_row = 0;
   std::uint32_t retry = 0;          ///< 1: the same batch is to be tried again, at `next_scale`; nothing was consumed
-  std::uint32_t lists = 0;          ///< how many lists of gradients (optimizers) were looked at
-  std::uint32_t skipped_lists = 0;  ///< how many of them had gradients that were not applied
+  std::uint32_t lists = 0;          ///< how many lists of gradients (optimizers) have gradients of this scale
+  std::uint32_t skipped_lists = 0;  ///< how many of them were not applied
   float scale = 1.0f;               ///< by which the loss of this step was multiplied
   float next_scale = 1.0f;          ///< by which the next one will be
   float norm = 0.0f;                ///< L2 norm of the unscaled gradients, over all of them

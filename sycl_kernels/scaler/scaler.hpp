@@ -164,14 +164,13 @@ inline void decide_list(const inspection* result, const rank_flags* ranks, const
     decisions[i].unscale_first = unscale.first;
     decisions[i].unscale_second = unscale.second * share;
     decisions[i].clip = clip;
-    if (is_step) {
+    // A list without gradients of this scale has nothing to apply there, and nothing to skip.
+    if (is_step && step_flags_of(result[i], ranks != nullptr ? &ranks[i] : nullptr, *memory).has_elements) {
       step_record& record = open_steps[i].record;
       if (!is_entered) record.norm = record.lists == 0 ? norm : joint_norm(record.norm, norm);
       if (clip < record.clip) record.clip = clip;
       ++record.lists;
-      // A list without gradients of this scale has nothing to apply, and nothing to skip.
-      const bool has_gradients = step_flags_of(result[i], ranks != nullptr ? &ranks[i] : nullptr, *memory).has_elements;
-      if (has_gradients && decisions[i].apply == 0) ++record.skipped_lists;
+      record.skipped_lists += 1 - decisions[i].apply;
     }
   }
   if (is_good_batch) ++memory->micro_batches;

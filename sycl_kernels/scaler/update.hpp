@@ -41,7 +41,7 @@ inline void publish(ledger_slot* slot, std::uint64_t number, const step_record& 
 /// done.
 inline step_outcome outcome_of(step_outcome shown, const step_record& current) {
   const bool was_applied = current.lists != 0 && current.skipped_lists == 0;
-  if (shown == step_outcome::invalid_number || shown == step_outcome::no_gradients) return shown;
+  if (shown == step_outcome::invalid_number) return shown;
   if (shown == step_outcome::applied)
     return current.lists == 0 ? step_outcome::accumulated
            : was_applied      ? step_outcome::applied
