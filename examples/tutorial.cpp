@@ -161,7 +161,8 @@ int main(int count, char** arguments) try {
   else if (broken == "large-start")
     policy = {.init_scale = 0x1p40, .growth_interval = 100, .max = 0x1p40};
   else if (!broken.empty() && broken != "nan") {
-    std::cerr << "tutorial: there is no mode " << broken << "; use no-scale, large-scale, large-start, nan or nothing\n";
+    std::cerr << "tutorial: there is no mode " << broken
+              << "; use no-scale, large-scale, large-start, nan or nothing\n";
     return 2;
   }
   train(policy, make_data(broken == "nan"));
