@@ -7,7 +7,7 @@
 //   tutorial_example nan           one NaN in the training data
 //
 // The network maps two parameters of a damped oscillation to its displacement at 64 moments, in metres. Displacements
-// of a centimetre and a mean over 32768 outputs make the gradients tiny, as in many real trainings.
+// of a millimetre and a mean over 32768 outputs make the gradients tiny.
 #include <syclamp/nn/nn.hpp>
 #include <syclamp/syclamp.hpp>
 
@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+namespace nn = syclamp::nn;
 using syclamp::element_type;
 using syclamp::scaling_mode;
 using syclamp::scaling_policy;
@@ -40,12 +41,12 @@ class matrix {
     syclamp::cast({engine, exact}, {engine, elements()});
   }
 
-  operator const syclamp::matrix_view&() const { return view_; }
+  operator const nn::matrix_view&() const { return view_; }
   syclamp::array_view elements() const { return {memory_.data(), view_.rows() * view_.columns(), view_.type()}; }
 
  private:
   syclamp::device_array<std::uint8_t> memory_;
-  syclamp::matrix_view view_;
+  nn::matrix_view view_;
 };
 
 /// Inputs and the displacements that the network shall learn.
@@ -62,7 +63,7 @@ data_set make_data(bool has_nan) {
     for (std::uint64_t column = 0; column < outputs; ++column) {
       const float time = static_cast<float>(column) / static_cast<float>(outputs);
       const float damping = 2 + data.x[row * inputs], frequency = 5 + data.x[row * inputs + 1];
-      data.target.push_back(0.01f * std::exp(-damping * time) * std::cos(frequency * time));
+      data.target.push_back(0.001f * std::exp(-damping * time) * std::cos(frequency * time));
     }
   if (has_nan) data.target[137 * outputs + 5] = std::numeric_limits<float>::quiet_NaN();
   return data;
@@ -72,8 +73,8 @@ data_set make_data(bool has_nan) {
 void print_step(const syclamp::ledger_entry& entry) {
   const syclamp::step_record& record = entry.record;
   const double zeros = 100.0 * static_cast<double>(record.zero_count) / static_cast<double>(record.elements);
-  std::printf("step %3d  %-18s  %-14s  scale %-13g", static_cast<int>(record.step), to_string(record.outcome),
-              to_string(record.status), record.scale);
+  std::printf("step %3d  %-18s  %-14s  scale 2^%-3d", static_cast<int>(record.step), to_string(record.outcome),
+              to_string(record.status), std::ilogb(record.scale));
   if (record.was_applied())
     std::printf("  %.0f %% of the gradients are zero\n", zeros);
   else
@@ -111,7 +112,7 @@ void train(const scaling_policy& policy, const data_set& data) {
   matrix w1(engine, hidden, inputs, fp16), b1(engine, 1, hidden, fp16), w2(engine, outputs, hidden, fp16),
       b2(engine, 1, outputs, fp16);
   w1.fill(engine, random_values(hidden * inputs, 1.0f));
-  w2.fill(engine, random_values(outputs * hidden, 0.01f));
+  w2.fill(engine, random_values(outputs * hidden, 0.001f));
   const matrix h(engine, samples, hidden, fp16), a(engine, samples, hidden, fp16), y(engine, samples, outputs, fp16);
 
   // Gradients are FP16 as well. The optimizer keeps FP32 weights of its own.
@@ -123,30 +124,41 @@ void train(const scaling_policy& policy, const data_set& data) {
                                       {.gradient = db1.elements(), .model = b1.elements(), .name = "b1"},
                                       {.gradient = dw2.elements(), .model = w2.elements(), .name = "w2"},
                                       {.gradient = db2.elements(), .model = b2.elements(), .name = "b2"}},
-                                     syclamp::adam{.lr = 3e-3, .eps = 1e-12});
+                                     syclamp::adam{.lr = 1e-3, .eps = 1e-12});
+  optimizer.set_schedule({.kind = syclamp::lr_schedule::shape::cosine, .steps = steps});
   const syclamp::device_array<float> losses(engine, samples + 1);  // one per sample, then the mean
+
+  const auto print_error = [&](const char* when) {
+    std::printf("error at the %s: %.2g mm\n", when, 1000 * std::sqrt(losses.to_vector()[samples]));
+  };
 
   syclamp::loss_scaler scaler(engine, policy);
   for (int step = 0; step < steps; ++step) {
-    linear(engine, x, w1, b1.elements(), h);
-    activate(engine, h, a, syclamp::activation::gelu);
-    linear(engine, a, w2, b2.elements(), y);
+    // Forward pass.
+    nn::linear(engine, x, w1, b1.elements(), h);
+    nn::activate(engine, h, a, nn::activation::gelu);
+    nn::linear(engine, a, w2, b2.elements(), y);
+
+    // Loss. Its gradient, dy, is multiplied by the scale before it is rounded to FP16.
     const float* scale = scaler.begin_step();
-    mean_squared_error(engine, y, target, {losses.data(), losses.data() + samples}, dy,
-                       syclamp::device_value(engine, scale));
-    linear_backward(engine, a, w2, dy, {.x = dh, .weight = dw2, .bias = db2.elements()});
-    activate_backward(engine, h, dh, dh, syclamp::activation::gelu);
-    linear_backward(engine, x, w1, dh, {.weight = dw1, .bias = db1.elements()});
-    scaler.step(optimizer);
-    scaler.update();
-    if (step == 0) std::printf("error at the start: %.2g mm\n", 1000 * std::sqrt(losses.to_vector()[samples]));
+    nn::mean_squared_error(engine, y, target, {losses.data(), losses.data() + samples}, dy,
+                           syclamp::device_value(engine, scale));
+
+    // Backward pass. All gradients are scaled.
+    nn::linear_backward(engine, a, w2, dy, {.x = dh, .weight = dw2, .bias = db2.elements()});
+    nn::activate_backward(engine, h, dh, dh, nn::activation::gelu);
+    nn::linear_backward(engine, x, w1, dh, {.weight = dw1, .bias = db1.elements()});
+
+    scaler.step(optimizer);  // applies the gradients, or skips the step
+    scaler.update();         // moves the scale, and writes the ledger
+    if (step == 0) print_error("start");
     if (step % 20 == 19) engine.wait();  // keeps the host close to the device
   }
   engine.wait();
 
   print_ledger(scaler.ledger());
+  print_error("end");
   const std::vector<float> last = losses.to_vector();
-  std::printf("error at the end: %.2g mm\n", 1000 * std::sqrt(last[samples]));
   for (std::uint64_t row = 0; row < samples; ++row)
     if (std::isnan(last[row])) std::printf("the loss of sample %d is NaN\n", static_cast<int>(row));
 }
