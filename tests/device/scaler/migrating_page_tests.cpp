@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C++ snippets of docs/migrating, and what the pages say about them. tests/lint/pages.py checks that every snippet
 // stands here.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -290,7 +291,7 @@ TEST_CASE("migrating from MXNet: settings") {
 }
 
 TEST_CASE("the page on migrating lists the keys of every framework's state") {
-  std::ifstream file(SYCLAMP_SOURCE_DIR "/docs/migrating/index.md");
+  std::ifstream file(std::filesystem::path(SYCLAMP_SOURCE_DIR) / "docs/migrating/index.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});
   for (const char* framework : {"pytorch", "keras3", "keras2", "apex", "deepspeed", "megatron"}) {
     CAPTURE(framework);
