@@ -49,7 +49,7 @@ class matrix {
   nn::matrix_view view_;
 };
 
-/// Inputs and the displacements that the network shall learn.
+/// Inputs and the displacements that the network learns.
 struct data_set {
   std::vector<float> x, target;
 };

@@ -139,7 +139,7 @@ TEST_CASE("page: several optimizers") {
     scaler.scale(code.loss);
     code.content(infinity);
     optimizer* const both[] = {&generator, &critic};
-    scaler.step(both);  // all or none
+    scaler.step(both);  // both apply their gradients, or none does
     scaler.update();
 
     CHECK(generator.weight() == 0.0f);
