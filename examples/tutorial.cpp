@@ -94,7 +94,13 @@ void print_ledger(const std::vector<syclamp::ledger_entry>& ledger) {
   std::printf("%d steps applied, %d skipped\n", static_cast<int>(before->applied), static_cast<int>(before->skipped));
 }
 
-void train(const scaling_policy& policy, const data_set& data) {
+/// What a run ends with.
+struct result {
+  double error;  ///< in millimetres
+  std::uint64_t applied;
+};
+
+result train(const scaling_policy& policy, const data_set& data) {
   const syclamp::engine engine;
   const element_type fp16 = element_type::float16, fp32 = element_type::float32;
 
@@ -128,9 +134,7 @@ void train(const scaling_policy& policy, const data_set& data) {
   optimizer.set_schedule({.kind = syclamp::lr_schedule::shape::cosine, .steps = steps});
   const syclamp::device_array<float> losses(engine, samples + 1);  // one per sample, then the mean
 
-  const auto print_error = [&](const char* when) {
-    std::printf("error at the %s: %.2g mm\n", when, 1000 * std::sqrt(losses.to_vector()[samples]));
-  };
+  const auto error = [&] { return 1000 * std::sqrt(losses.to_vector()[samples]); };  // in millimetres
 
   syclamp::loss_scaler scaler(engine, policy);
   for (int step = 0; step < steps; ++step) {
@@ -151,16 +155,17 @@ void train(const scaling_policy& policy, const data_set& data) {
 
     scaler.step(optimizer);  // applies the gradients, or skips the step
     scaler.update();         // moves the scale, and writes the ledger
-    if (step == 0) print_error("start");
+    if (step == 0) std::printf("error at the start: %.2g mm\n", error());
     if (step % 20 == 19) engine.wait();  // keeps the host close to the device
   }
   engine.wait();
 
   print_ledger(scaler.ledger());
-  print_error("end");
+  std::printf("error at the end: %.2g mm\n", error());
   const std::vector<float> last = losses.to_vector();
   for (std::uint64_t row = 0; row < samples; ++row)
     if (std::isnan(last[row])) std::printf("the loss of sample %d is NaN\n", static_cast<int>(row));
+  return {error(), scaler.outcome().applied};
 }
 
 int main(int count, char** arguments) try {
@@ -177,7 +182,12 @@ int main(int count, char** arguments) try {
               << "; use no-scale, large-scale, large-start, nan or nothing\n";
     return 2;
   }
-  train(policy, make_data(broken == "nan"));
+  const result result = train(policy, make_data(broken == "nan"));
+
+  // Tests run this program. It fails if a mode does not show what docs/tutorial.md says.
+  if (broken == "no-scale") return result.error > 0.1 ? 0 : 1;
+  if (broken == "large-scale" || broken == "nan") return result.applied == 0 ? 0 : 1;
+  return result.error < 0.05 ? 0 : 1;
 } catch (const syclamp::error& problem) {
   std::cerr << problem.what() << '\n';
   return 1;
