@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// How a loss scale moves. A policy is plain data; docs/scaling.md helps to choose one.
+/// How a loss scale moves. A policy is plain data; docs/policies.md helps to choose one.
 /// This header is compiled by the host and by every device compiler: it includes nothing but the standard library.
 #pragma once
 

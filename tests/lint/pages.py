@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every C++ snippet of the pages of docs/ that are listed here stands, line by line, in a test that is compiled and run."""
+"""Every C++ snippet of the user guide stands, line by line, in a test or an example that is compiled and run."""
 import pathlib
 import re
 import sys
 
-PAGES = ("docs/scaling.md", "docs/checkpoints.md")
-SOURCES = ("tests/device/scaler/scaling_page_tests.cpp", "tests/device/state/state_page_tests.cpp")
+PAGES = ("docs/scaling.md", "docs/parallel-training.md", "docs/policies.md", "docs/ledger.md", "docs/checkpoints.md",
+         "docs/tutorial.md", "docs/fp16-for-reinforcement-learning.md",
+         *sorted(str(path) for path in pathlib.Path("docs/migrating").glob("from-*.md")))
+SOURCES = ("tests/device/scaler/scaling_page_tests.cpp", "tests/device/scaler/migrating_page_tests.cpp",
+           "tests/device/state/state_page_tests.cpp", "examples/tutorial.cpp")
 
 
 def plain(text):

@@ -386,14 +386,14 @@ class Program(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), wrong)
 
     def test_what_the_documentation_shows_is_what_the_program_prints(self):
-        page = pathlib.Path(ROOT, "docs", "scaling.md").read_text()
+        page = pathlib.Path(ROOT, "docs", "policies.md").read_text()
         shown = re.findall(r"^```console\n\$ syclamp (.*?)\n(.*?)^```", page, flags=re.S | re.M)
         self.assertNotEqual(shown, [])
         for arguments, output in shown:
             self.assertEqual(call(*arguments.split()).stdout, output)
 
     def test_the_presets_of_the_documentation_are_those_of_the_program(self):
-        page = pathlib.Path(ROOT, "docs", "scaling.md").read_text()
+        page = pathlib.Path(ROOT, "docs", "presets.md").read_text()
         done = call("simulate", "--list")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         numbers, words = done.stdout.split("\n\n")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The snippets of docs/scaling.md, in the order of the page, and what the page says of them. tests/lint/pages.py sees
-// to it that every snippet of the page stands here.
+// The snippets of the pages on loss scaling (scaling.md, parallel-training.md, policies.md, ledger.md and
+// fp16-for-reinforcement-learning.md), and what the pages say about them. tests/lint/pages.py checks that every snippet
+// stands here or in state_page_tests.cpp.
 #include <cmath>
 #include <string>
 
@@ -45,8 +46,8 @@ TEST_CASE("page: a training loop") {
   loss_scaler scaler(engine);  // or loss_scaler(engine, scaling_preset("pytorch"))
   for (int i = 0; i < steps; ++i) {
     scaler.scale(loss);      // loss · S, in place
-    backward();              // yours: it leaves scaled gradients
-    scaler.step(optimizer);  // inspects them; applies them unscaled, or applies nothing
+    backward();              // yours: leaves scaled gradients
+    scaler.step(optimizer);  // checks the gradients; applies all of them, unscaled, or none
     scaler.update();         // moves the scale
   }
 
@@ -83,7 +84,7 @@ TEST_CASE("page: clipping") {
     scaler.scale(code.loss);
     code.backward();
     const unscaled_gradients gradients = scaler.unscale(optimizer);
-    clip_by_value(gradients, 0.25f);  // or whatever you do to them
+    clip_by_value(gradients, 0.25f);  // or any other change
     scaler.step(optimizer);
     scaler.update();
     CHECK(code.optimizer.weight() == 0.25f);
@@ -106,10 +107,10 @@ TEST_CASE("page: an accumulation window") {
   for (int i = 0; i < micro_batches; ++i) {
     scaler.scale(loss);
     backward(i);
-    scaler.accumulate(gradients, optimizer.gradients());  // sums += gradients / S, unless they are bad
-    scaler.update();                                      // may be left out: the scale then stays for the window
+    scaler.accumulate(gradients, optimizer.gradients());  // sums += gradients / S, unless one is Inf or NaN
+    scaler.update();                                      // optional: without it the scale stays
   }
-  scaler.step_accumulated(optimizer);  // the mean of those that were not dropped
+  scaler.step_accumulated(optimizer);  // applies the mean of the micro-batches that were not dropped
   scaler.update();
   clear_gradients(optimizer.gradients());
 
@@ -128,8 +129,8 @@ TEST_CASE("page: several optimizers") {
     scaler.scale(code.loss);
     code.content(infinity);
     scaler.step(generator);
-    scaler.step(critic);  // one may be skipped and the other not
-    scaler.update();      // backs off if any of them overflowed
+    scaler.step(critic);  // may be skipped although the generator's step is applied
+    scaler.update();      // lowers the scale if any of them overflowed
 
     CHECK(generator.weight() != 0.0f);
     CHECK(scaler.get_scale() == 32768.0f);
@@ -138,7 +139,7 @@ TEST_CASE("page: several optimizers") {
     scaler.scale(code.loss);
     code.content(infinity);
     optimizer* const both[] = {&generator, &critic};
-    scaler.step(both);  // all or none
+    scaler.step(both);  // both apply their gradients, or none does
     scaler.update();
 
     CHECK(generator.weight() == 0.0f);
@@ -227,10 +228,42 @@ TEST_CASE("page: the same batch again") {
     backward();
     scaler.step(optimizer);
     scaler.update();
-  } while (scaler.outcome().retry != 0);  // waits
+  } while (scaler.outcome().retry != 0);  // waits for the device
 
   CHECK(passes == 3);
   CHECK(scaler.outcome().was_applied());
+}
+
+TEST_CASE("page: reinforcement learning") {
+  page code;
+  const engine& engine = page_engine();
+  adding_optimizer& optimizer = code.optimizer;
+  const tensor_list& loss = code.loss;
+  const int batches = 3;
+  int rollouts = 0, passes = 0;
+  const auto generate = [&](int) { ++rollouts; };
+  const auto forward = [&] { ++passes; };
+  const auto backward = [&] { code.content(passes == 2 || passes == 3 ? infinity : 1.0f); };
+
+  scaling_policy policy;
+  policy.growth_interval = 400;  // these runs have few optimizer steps
+  policy.retries = 4;            // repeat a skipped update; a rollout is too expensive to lose
+  loss_scaler scaler(engine, policy);
+  for (int batch = 0; batch < batches; ++batch) {
+    generate(batch);  // the rollout, with the FP16 weights that the optimizer wrote
+    do {
+      forward();
+      scaler.scale(loss);
+      backward();
+      scaler.step(optimizer, {.max_norm = 1.0f});
+      scaler.update();
+    } while (scaler.outcome().retry != 0);  // waits for the device
+  }
+
+  CHECK(rollouts == 3);
+  CHECK(passes == 5);
+  CHECK(scaler.outcome().applied == 3);
+  CHECK(scaler.get_scale() == 16384.0f);  // half the scale for each retry
 }
 
 TEST_CASE("page: spikes") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The snippets of docs/scaling.md and docs/checkpoints.md that have to do with files. tests/lint/pages.py sees to it
-// that they stand here.
+// The snippets of docs/ledger.md and docs/checkpoints.md that read or write files. tests/lint/pages.py checks that they
+// stand here.
 #include <fstream>
 
 #include <catch2/catch_test_macros.hpp>
@@ -48,19 +48,6 @@ TEST_CASE("page: saving and loading") {
 
   CHECK(other.get_scale() == 4.0f);
   CHECK(other.ledger().size() == 1);
-}
-
-TEST_CASE("page: the state of another framework") {
-  const engine& engine = all_engines().front();
-  const std::string text =
-      R"({"scale": 1024.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 7})";
-
-  loss_scaler scaler(engine, scaling_preset("pytorch"));
-  scaler.load(
-      from_framework_state(text, "pytorch", scaler.state()));  // text: json.dumps(scaler.state_dict()) of PyTorch
-
-  CHECK(scaler.get_scale() == 1024.0f);
-  CHECK(scaler.state().scales[0].clean_steps == 7);
 }
 
 TEST_CASE("page: checkpoints") {
