@@ -8,6 +8,7 @@
   tags, addresses of links, and the support matrix, which is generated.
 - Its ```cpp block is the region between two `// [readme]` lines of examples/step.cpp, and its ```cmake block the region between
   two `# [readme]` lines of tests/package/quick_start/CMakeLists.txt. Tests compile and run both.
+- README.md and CITATION.cff have the version of CMakeLists.txt.
 - Its support matrix is the one of docs/support.json.
 - Its count of presets is the count of those that the program replays bit for bit.
 """
@@ -40,6 +41,15 @@ def region(text):
     return textwrap.dedent(parts[1]) if len(parts) == 3 else None
 
 
+def versions(readme, citation, project):
+    """Complains if README or citation have another version than the project."""
+    version = re.search(r"project\(syclamp VERSION (\d+\.\d+)\.(\d+)", project)
+    if f"version {version[1]}," not in readme:
+        yield f'the status line of README.md must say "version {version[1]},"'
+    if not re.search(rf"^version: {re.escape(version[1])}\.{version[2]}$", citation, flags=re.M):
+        yield f"CITATION.cff must say version: {version[1]}.{version[2]}"
+
+
 def replayed(listing):
     """The presets of the second table of `simulate --list` that are bit for bit those of a framework."""
     table = listing[listing.index("| replays"):].split("\n", 1)[1]
@@ -66,6 +76,7 @@ def complaints(readme, files):
 def main(arguments):
     readme = (ROOT / "README.md").read_text()
     found = list(complaints(readme, {path: (ROOT / path).read_text() for path in REGIONS.values()}))
+    found += versions(readme, (ROOT / "CITATION.cff").read_text(), (ROOT / "CMakeLists.txt").read_text())
     matrix = subprocess.run([sys.executable, ROOT / "tools/support_matrix.py", "--check"], capture_output=True, text=True)
     if matrix.returncode != 0:
         found.append(matrix.stderr.strip())

@@ -3,7 +3,7 @@
 import pathlib
 import sys
 
-from readme import MOST_WORDS, REGIONS, complaints, replayed, words
+from readme import MOST_WORDS, REGIONS, complaints, replayed, versions, words
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
 from support_matrix import problems  # noqa: E402
@@ -23,6 +23,7 @@ LISTING = """| preset | init |
 | chainer | x | |
 | openseq2seq-logmax | x | |
 """
+PROJECT = "project(syclamp VERSION 1.2.3 LANGUAGES CXX"
 CELLS = {"compiles": "2026-11-18", "hardware": "no"}
 
 
@@ -43,6 +44,8 @@ CASES = (  # name, what a check found, how many complaints there should be
     ("words", words("One [two](https://a.org/b%20c) <b>three</b> — four.\n\n    five\n```\nsix\n```\n<!-- seven\neight -->"), 4),
     ("words of the matrix", words("<!-- support matrix: x -->\n| a | b |\n<!-- end of the support matrix -->"), 0),
     ("presets", replayed(LISTING), 2),
+    ("versions", versions("version 1.2, new", "version: 1.2.3\n", PROJECT), 0),
+    ("an old version", versions("version 1.1, new", "version: 1.2.2\n", PROJECT), 2),
     ("support", problems(support()), 0),
     ("a cell without a date", problems(support(compiles="yes")), 1),
     ("a date to come", problems(support(hardware="9999-01-01")), 1),
