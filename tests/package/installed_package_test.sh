@@ -15,7 +15,7 @@ configure() {
   grep -q "Examples of syclamp $version\$" configured || { cat configured; fail "the examples did not find syclamp $version"; }
 }
 
-# Needs only the folder that it is called in: moved/ (the package), examples/, consumer/ and cache/.
+# Needs only the folder that it is called in: moved/ (the package), examples/, consumer/, quick_start/ and cache/.
 use_package() {
   "$cmake" -S consumer -B consumer-build "-DVERSION=$version" "-DCMAKE_PREFIX_PATH=$PWD/moved"
   configure "build examples" "$PWD/moved"
@@ -23,6 +23,11 @@ use_package() {
   "$ctest" --test-dir "build examples" --output-on-failure --no-tests=error
   if [ -e moved/bin/syclamp ]; then moved/bin/syclamp --version; moved/bin/syclamp info; fi
   [ "$kernels" = jit ] || return 0
+  cp examples/step.cpp quick_start/step.cpp
+  "$cmake" -S quick_start -B quick_start-build -G "$generator" "-DCMAKE_CXX_COMPILER=$cxx" "-DCMAKE_CXX_FLAGS=$cxx_flags" \
+    "-DCMAKE_PREFIX_PATH=$PWD/moved"
+  "$cmake" --build quick_start-build
+  quick_start-build/step
   loads_package "build examples/inspect_example"
   if command -v pkg-config > /dev/null; then
     PKG_CONFIG_PATH=$(dirname "$(find "$PWD/moved" -name syclamp-nn.pc)")
@@ -49,7 +54,7 @@ rm -rf "$work"
 mkdir "$work"
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-cp -R "$source/examples" "$tests/consumer" "$tests/installed_package_test.sh" .
+cp -R "$source/examples" "$tests/consumer" "$tests/quick_start" "$tests/installed_package_test.sh" .
 mkdir cache
 if [ -d "$SYCLAMP_CACHE_DIR" ]; then cp -R "$SYCLAMP_CACHE_DIR/." cache; fi
 
