@@ -164,13 +164,15 @@ inline void decide_list(const inspection* result, const rank_flags* ranks, const
     decisions[i].unscale_first = unscale.first;
     decisions[i].unscale_second = unscale.second * share;
     decisions[i].clip = clip;
-    // A list without gradients of this scale has nothing to apply there, and nothing to skip.
-    if (is_step && step_flags_of(result[i], ranks != nullptr ? &ranks[i] : nullptr, *memory).has_elements) {
+    if (is_step) {
       step_record& record = open_steps[i].record;
-      if (!is_entered) record.norm = record.lists == 0 ? norm : joint_norm(record.norm, norm);
+      if (!is_entered) record.norm = joint_norm(record.norm, norm);
       if (clip < record.clip) record.clip = clip;
-      ++record.lists;
-      record.skipped_lists += 1 - decisions[i].apply;
+      // A list without gradients of this scale has nothing to apply there, and nothing to skip.
+      if (step_flags_of(result[i], ranks != nullptr ? &ranks[i] : nullptr, *memory).has_elements) {
+        ++record.lists;
+        record.skipped_lists += 1 - decisions[i].apply;
+      }
     }
   }
   if (is_good_batch) ++memory->micro_batches;
