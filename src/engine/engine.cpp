@@ -59,7 +59,7 @@ sycl::queue in_order_queue(const sycl::queue& beside, const std::shared_ptr<faul
   using namespace sycl::property::queue;
   sycl::property_list properties{in_order{}};
   if (beside.has_property<enable_profiling>()) properties = {in_order{}, enable_profiling{}};
-  return {beside.get_context(), beside.get_device(), fault_handler(faults), properties};
+  return sycl::queue(beside.get_context(), beside.get_device(), fault_handler(faults), properties);
 }
 
 /// GPUs before accelerators before CPUs, devices that cannot be used left out.
