@@ -12,7 +12,7 @@ TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\d[\w.+]*|\w+(?:::\w+)*|\s+|::|.', re.S)
 FENCE = re.compile(r"^(?P<fence> *(?:```+|~~~+)).*?^(?P=fence)[ ]*$|^(?: {4}.*\n?)+", re.S | re.M)
 SPAN = re.compile(r"(?P<link>!?\[[^\]]*\]\([^)]*\)|^#.*$|<a .*?</a>)|`(?P<code>[^`\n]+)`", re.M | re.S)
 HEADER = re.compile(r"<?(?:include/)?(syclamp/[\w/]+\.hpp)>?")
-PAGE = re.compile(r"docs/([\w/-]+\.md)")
+PAGE = re.compile(r"[\w/-]+\.md")
 
 
 def anchor(qualified):
@@ -24,6 +24,7 @@ class Names:
         """`pages`: the address of a header's page, for each header that has one."""
         self.headers = {header.path: address for header, address in pages.items()}
         self.places, self.types = {}, {}
+        self.pages = {}  # the page that shows a file of the repository
         for header, address in pages.items():
             self._add(header.declarations, address)
 
@@ -84,8 +85,8 @@ class Names:
                 return match[0]
             if path := HEADER.fullmatch(code):
                 place = self.headers.get(path[1])
-            elif path := PAGE.fullmatch(code):
-                place = path[1]
+            elif PAGE.fullmatch(code):
+                place = self.pages.get(code)
             elif not re.fullmatch(r"(?:\w+::)*~?\w+(?:\(\))?", code) or not (everything or "_" in code.split("::")[-1] or "::" in code):
                 place = None
             else:

@@ -3,6 +3,7 @@
 import re
 import textwrap
 
+import github_markdown
 import names
 
 WIDTH = 78  # of a signature on one line
@@ -88,7 +89,7 @@ def markdown(comment):
         items.append({"param": f"- `{word}`: {escape(more)}", "throws": f"- **Throws** " + (
             f"`{word}` {escape(more)}" if re.fullmatch(r"\w+_(?:argument|error)|\w+::\w+", word) else escape(rest))}.get(
                 kind, f"- **Returns** {escape(rest)}"))
-    return "\n".join([*out, *([""] if items else []), *items]).strip()
+    return "\n".join([*out, *items]).strip()
 
 
 class Writer:
@@ -130,7 +131,8 @@ class Writer:
         return "\n\n".join(filter(None, out)) + "\n"
 
     def text(self, comment, scope):
-        text = re.sub(r"(?<![\w/`])docs/[\w/-]+\.md", r"`\g<0>`", markdown(comment))
+        markdown_text = github_markdown.separate_blocks(markdown(comment))
+        text = re.sub(r"(?<![\w/`])docs/[\w/-]+\.md", r"`\g<0>`", markdown_text)
         return self.names.text(text, self.place, scope, everything=True)
 
     def entry(self, group, level):
