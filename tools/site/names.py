@@ -10,7 +10,7 @@ BUILT_IN = set("bool char double float int long short signed unsigned void".spli
 LITERAL = re.compile(r"true$|false$|nullptr$|\d")
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\d[\w.+]*|\w+(?:::\w+)*|\s+|::|.', re.S)
 FENCE = re.compile(r"^(?P<fence> *(?:```+|~~~+)).*?^(?P=fence)[ ]*$|^(?: {4}.*\n?)+", re.S | re.M)
-SPAN = re.compile(r"(?P<link>!?\[[^\]]*\]\([^)]*\)|^#.*$|<a .*?</a>)|`(?P<code>[^`\n]+)`", re.M | re.S)
+SPAN = re.compile(r"(?P<link>!?\[[^\]]*\]\([^)]*\)|^#[^\n]*$|<a .*?</a>)|`(?P<code>[^`\n]+)`", re.M | re.S)
 HEADER = re.compile(r"<?(?:include/)?(syclamp/[\w/]+\.hpp)>?")
 PAGE = re.compile(r"[\w/-]+\.md")
 
