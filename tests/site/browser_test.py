@@ -96,7 +96,7 @@ class InTheBrowser(unittest.TestCase):
             with self.subTest(device=device):
                 self.open("index.html", device)
                 if device == "phone":
-                    self.browser.value("document.querySelector('label.md-header__button[for=__search]').click()")
+                    self.browser.value("document.querySelector('label[for=__search].md-header__button').click()")
                 self.browser.value("document.querySelector('.md-search__input').focus()")
                 self.when("document.querySelector('.md-search-result__meta').textContent.trim() == 'Type to start searching'")
                 for letter in "growth_interval":
@@ -112,7 +112,7 @@ class InTheBrowser(unittest.TestCase):
         self.open("index.html", "phone")
         shown = "document.querySelector('.md-sidebar--primary').getBoundingClientRect().left"
         self.assertLess(self.browser.value(shown), 0)
-        self.browser.value("document.querySelector('label.md-header__button[for=__drawer]').click()")
+        self.browser.value("document.querySelector('label[for=__drawer].md-header__button').click()")
         self.when(f"{shown} >= 0")
         self.assertIn("Reference", self.browser.value("document.querySelector('.md-nav--primary').innerText"))
 

@@ -15,6 +15,7 @@ import reference  # noqa: E402
 from mkdocs.structure.files import File  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+UP = "../../"  # from mkdocs.yml to the root
 LINK = re.compile(r"(?P<code>^(?P<fence> *```+).*?^(?P=fence) *$|`[^`\n]+`(?!\]))"
                   r"|(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<mark>#[^)\s]*)?\)", re.M | re.S)
 log = logging.getLogger("mkdocs.hooks.syclamp")
@@ -26,10 +27,11 @@ def on_config(config):
     global writer
     writer = reference.Writer(headers.read_all(ROOT / "include"))
     docs = pathlib.Path(config.docs_dir)
-    found = sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md"))
+    found = sorted((path.relative_to(docs).as_posix() for path in docs.rglob("*.md")),
+                   key=lambda page: (os.path.basename(page) != "index.md", page))
     entries = set(named(config.nav))
     sources.update({page: f"docs/{page}" for page in found})
-    sources.update({outside_page(entry): entry.removeprefix("../") for entry in entries if entry.startswith("../")})
+    sources.update({outside_page(entry): entry.removeprefix(UP) for entry in entries if entry.startswith(UP)})
     config.nav = expand(config.nav, found, entries)
     writer.names.pages = {source: page for page, source in sources.items()}
     return config
@@ -47,7 +49,7 @@ def named(nav):
 
 def outside_page(entry):
     """The address of the page for a file that is not in docs/."""
-    return entry.removeprefix("../").lower()
+    return entry.removeprefix(UP).lower()
 
 
 def expand(nav, pages, taken):
@@ -55,7 +57,7 @@ def expand(nav, pages, taken):
     out = []
     for entry in nav:
         if isinstance(entry, str):
-            if entry.startswith("../"):
+            if entry.startswith(UP):
                 out.append(outside_page(entry))
             out += [page for page in pages if page == entry or fnmatch.fnmatch(page, entry) and page not in taken]
             continue
@@ -75,7 +77,7 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, config, files):
     uri = page.file.src_uri
-    if uri.startswith("api/"):
+    if uri.startswith(f"{reference.FOLDER}/"):
         return markdown
     markdown = LINK.sub(lambda match: link(match, uri, config), markdown)
     return writer.names.text(github_markdown.separate_blocks(markdown), uri)

@@ -6,13 +6,15 @@ import textwrap
 import github_markdown
 import names
 
+FOLDER = "api"  # of the pages
+INDEX = f"{FOLDER}/index.md"
 WIDTH = 78  # of a signature on one line
 TITLES = {"core": "Core", "matrix": "Matrix products", "nn": "Layers and losses", "mpi": "MPI"}
 COMMAND = re.compile(r"^\\(param|throws|returns?)\b", re.M)
 
 
 def address(header):
-    return "api/" + header.path.removeprefix("syclamp/").removesuffix(".hpp") + ".md"
+    return f"{FOLDER}/{header.path.removeprefix('syclamp/').removesuffix('.hpp')}.md"
 
 
 def module(header):
@@ -100,12 +102,12 @@ class Writer:
         self.headers = pages
 
     def pages(self):
-        return {"api/index.md": self.index()} | {place: self.page(header, place) for header, place in self.headers.items()}
+        return {INDEX: self.index()} | {place: self.page(header, place) for header, place in self.headers.items()}
 
     def navigation(self):
         groups = [{TITLES.get(name, name): [{header.path.split("/")[-1]: self.headers[header]} for header in group if header in self.headers]}
                   for name, group in self.modules.items()]
-        return ["api/index.md", *groups]
+        return [INDEX, *groups]
 
     def index(self):
         out = ["# API reference", "Every public header has a page. The pages are made from the comments in the headers."]
@@ -113,13 +115,13 @@ class Writer:
             out.append(f"## {TITLES.get(name, name)}")
             for header in group:
                 if header not in self.headers:
-                    out += [f"```cpp\n#include <{header.path}>\n```", self.names.text(markdown(header.comment), "api/index.md", everything=True)]
+                    out += [f"```cpp\n#include <{header.path}>\n```", self.names.text(markdown(header.comment), INDEX, everything=True)]
             out.append('<table class="fields" markdown="1"><tbody markdown="1">')
             for header in (header for header in group if header in self.headers):
                 first = re.split(r"(?<=[.:])\s", header.comment, maxsplit=1)[0].rstrip(":")
-                link = names.relative("api/index.md", self.headers[header], ".html")
+                link = names.relative(INDEX, self.headers[header], ".html")
                 out[-1] += (f'\n<tr markdown="1"><td><a href="{link}"><code>{header.path.split("/")[-1]}</code></a></td>'
-                            f'<td markdown="block">\n{self.names.text(escape(first), "api/index.md", everything=True)}\n</td></tr>')
+                            f'<td markdown="block">\n{self.names.text(escape(first), INDEX, everything=True)}\n</td></tr>')
             out[-1] += "\n</tbody></table>"
         return "\n\n".join(out) + "\n"
 
