@@ -107,7 +107,8 @@ class Reading(unittest.TestCase):
         self.assertEqual(self.named["limit"].signature, "inline constexpr std::size_t limit = std::size_t{1} << 20")
 
     def test_refuses_to_lose_a_comment(self):
-        for text in ("/// Lost.\n", "/// Lost.\n\n/// Also.\nint a;", "struct a {\n  int b;\n  /// Lost.\n};", "/// Lost.\nstruct forward;"):
+        for text in ("/// Lost.\n", "/// Lost.\n\n/// Also.\nint a;", "struct a {\n  int b;\n  /// Lost.\n};",
+                     "/// Lost.\nstruct forward;"):
             with self.subTest(text=text), self.assertRaises(headers.HeaderError):
                 read(text)
 

@@ -44,6 +44,11 @@ class TheSite(unittest.TestCase):
         for place in ("tensor_list.html#tensor_list", "step_options.html#step_options", "engine.html#engine"):
             self.assertTrue(any(f'<a href="{place}">' in signature for signature in signatures), place)
 
+    def test_what_only_the_library_calls_is_not_shown(self):
+        ids = html_pages.Page(FOLDER / "api/tensor_list.html").ids
+        self.assertIn("tensor_list-set_address", ids)
+        self.assertNotIn("tensor_list-prepared", ids)
+
     def test_names_in_a_guide_are_links(self):
         guide = (FOLDER / "architecture.html").read_text()
         self.assertRegex(guide.split("<article")[1], r'<a href="(?:api/)?[\w/-]+\.html(?:#\w+)?"><code>')

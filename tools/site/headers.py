@@ -47,10 +47,6 @@ class Header:
     comment: str
     declarations: list
 
-    @property
-    def includes_only(self):
-        return not self.declarations
-
 
 def plain(comment_lines):
     return "\n".join(line.removeprefix("///<").removeprefix("///").removeprefix(" ").rstrip() for line in comment_lines).strip("\n")
@@ -238,7 +234,8 @@ class Reader:
         if match := re.search(r"(operator\s*(?:\(\)|\[\]|[^\s\w(]+|[\w:&* ]+?)|\w+)\s*\(", before_value):
             if not re.search(r"std::function<[^;]*$", before_value[:match.start()]):
                 return [Declaration("function", " ".join(match[1].split()), text, comment, scope)]
-        names = re.findall(r"(\w+)(?:\[\w*\])?\s*(?:=[^,]*|\{[^}]*\})?(?:,|$)", re.sub(r"\{.*\}", "{}", re.sub(r"<.*>", "", bare), flags=re.S))
+        shortened = re.sub(r"\{.*\}", "{}", re.sub(r"<.*>", "", bare), flags=re.S)
+        names = re.findall(r"(\w+)(?:\[\w*\])?\s*(?:=[^,]*|\{[^}]*\})?(?:,|$)", shortened)
         if not names:
             self.fail(f"not understood: {text[:80]}")
         return [Declaration("variable", ", ".join(names), text, comment, scope)]

@@ -105,8 +105,8 @@ class Writer:
         return {INDEX: self.index()} | {place: self.page(header, place) for header, place in self.headers.items()}
 
     def navigation(self):
-        groups = [{TITLES.get(name, name): [{header.path.split("/")[-1]: self.headers[header]} for header in group if header in self.headers]}
-                  for name, group in self.modules.items()]
+        groups = [{TITLES.get(name, name): [{header.path.split("/")[-1]: self.headers[header]}
+                                            for header in group if header in self.headers]} for name, group in self.modules.items()]
         return [INDEX, *groups]
 
     def index(self):
