@@ -4,6 +4,7 @@
 #   tools    clang-format
 #   tidy     clang-tidy
 #   report   matplotlib and Jinja2, for the report of `syclamp train`
+#   site     mkdocs, for `./run docs`
 #   data     the samples of `syclamp train`; needs report
 # Each is a folder in .syclamp. It is complete when the list of its files, written last, still matches what is there.
 set -eu
@@ -40,14 +41,15 @@ make_prefix() { # make_prefix FOLDER LOCK DESCRIPTION [HOW]
 }
 
 mkdir -p .syclamp
-[ $# -gt 0 ] || set -- sycl tools tidy report data
+[ $# -gt 0 ] || set -- sycl tools tidy report site data
 for prefix in "$@"; do
   case $prefix in
     sycl) make_prefix .syclamp/sycl setup/sycl.lock "the SYCL runtime (0.75 GB to download)" ;;
     tools) make_prefix .syclamp/tools setup/tools.lock "clang-format" ;;
     tidy) make_prefix .syclamp/tidy setup/tidy.lock "clang-tidy" ;;
     report) make_prefix .syclamp/report setup/report.lock "what draws the report of syclamp train" ;;
+    site) make_prefix .syclamp/site setup/site.lock "what builds the site (18 MB to download)" ;;
     data) make_prefix .syclamp/data setup/data.lock "the handwritten digits of scikit-learn" take_digits ;;
-    *) echo "setup: there is no prefix \"$prefix\"; sycl, tools, tidy, report and data exist" >&2; exit 2 ;;
+    *) echo "setup: there is no prefix \"$prefix\"; sycl, tools, tidy, report, site and data exist" >&2; exit 2 ;;
   esac
 done
