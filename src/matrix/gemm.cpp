@@ -69,8 +69,7 @@ const std::vector<availability>& paths_of(const engine& engine) {
   return known[device].emplace(engine.profile_name(), std::move(answers)).first->second;  // an entry stays where it is
 }
 
-const path& forced_path(const engine& engine, const problem& product, std::string_view name,
-                        std::string_view asked_by) {
+const path& forced_path(const engine& engine, const problem& product, std::string_view name, std::string_view origin) {
   std::vector<std::string_view> names;
   for (const auto& [path, obstacle] : paths_of(engine)) {
     names.push_back(path->name());
@@ -80,10 +79,10 @@ const path& forced_path(const engine& engine, const problem& product, std::strin
     throw invalid_argument(
         fmt::format("gemm: {} asks for the path \"{}\": {}; leave the choice to gemm, or use the "
                     "path \"portable\"",
-                    asked_by, name, why));
+                    origin, name, why));
   }
   throw invalid_argument(fmt::format("gemm: {} asks for the path \"{}\", which does not exist; choose one of {}",
-                                     asked_by, name, fmt::join(names, ", ")));
+                                     origin, name, fmt::join(names, ", ")));
 }
 
 const path& choose(const engine& engine, const problem& product, std::string_view requested) {
