@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a user waits before anything happens.
+// Start-up times of a process.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct start_up_times {
 /// Starts `program` (the syclamp program) anew for each figure, with a kernel cache of its own. Medians of a few runs.
 start_up_times measure_start_up(const std::string& program);
 
-/// What the new processes do.
+/// The work of the new processes.
 void first_operation();
 void first_step();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and SIGTERM that let a command end in order.
+// Lets a command stop in an orderly way on Ctrl-C and SIGTERM.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 namespace syclamp::program {
 
-/// A command ended early because it was asked to. Its exit code is 128 and the number of the signal, as shells have it:
-/// 130 for SIGINT, 143 for SIGTERM.
+/// Thrown when a signal has ended a command early. The exit code is 128 plus the signal number, as in shells: 130 for
+/// SIGINT, 143 for SIGTERM.
 struct interrupted {
   int signal;
 };
