@@ -75,7 +75,7 @@ void trainer::step(std::uint64_t step_of_epoch, bool is_timed) {
   step_events events;
   events.before = last_update_;
   events.backward = forward_and_backward(batches_[step_of_epoch], step_of_epoch, events.loss);
-  scaler_.begin_step();  // by the loss
+  scaler_.begin_step();  // the loss kernel multiplies by the scale
   events.apply = scaler_.step(optimizer_);
   events.update = scaler_.update();
   if (is_timed) clock_.add(events);
@@ -105,7 +105,7 @@ held_out_point trainer::evaluate() {
 
 // --- Training ---
 
-/// Everything that a step needs is loaded or compiled by a pass that changes nothing but gradients.
+/// Loads and compiles all kernels with a pass that changes only gradients.
 void trainer::warm_up() {
   sycl::event loss;
   batches_.begin_epoch(0);
@@ -166,7 +166,7 @@ void trainer::read_back(std::uint64_t first, std::uint64_t made) {
   clock_.read();
 }
 
-// --- Going on later ---
+// --- Save and resume ---
 
 run_identity trainer::identity() const {
   const scaling_policy& policy = settings_.policy;
@@ -194,7 +194,9 @@ void trainer::load(const std::filesystem::path& file) {
   try {
     run_result saved = read_notes(notes, identity());
     if (const std::uint64_t steps = scaler_.state().scales[0].attempted; saved.steps != steps)
-      throw invalid_argument(fmt::format("its notes count {} steps, but its scaler {}", saved.steps, steps));
+      throw invalid_argument(
+          fmt::format("its notes count {} steps, but its scaler counts {}; the file is damaged, so use another copy",
+                      saved.steps, steps));
     watch_.need_same(saved);
     result_ = std::move(saved);
     resumable_.reset();
