@@ -26,7 +26,7 @@ struct sum_of {
 struct row_maximum {
   float value;
 };
-/// A NaN is larger than anything.
+/// The maximum; a NaN counts as larger than any number.
 [[gnu::always_inline]] inline row_maximum merge(const row_maximum& a, const row_maximum& b) {
   const bool a_is_nan = (__builtin_bit_cast(std::uint32_t, a.value) & 0x7fffffffu) > 0x7f800000u;
   return {a_is_nan || b.value <= a.value ? a.value : b.value};

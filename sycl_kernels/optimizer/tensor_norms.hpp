@@ -59,8 +59,8 @@ class square_sums {
   std::uint32_t packs_ = 0;
 };
 
-/// A part that prepares a rule: `part(g, w, state)` changes the moments, if it has any, and returns what takes the
-/// place of the update in the norms.
+/// The first part of a rule: `part(g, w, state)` changes the moments, if there are any, and returns the value whose
+/// norm is summed in place of the update's.
 template <typename Part, apply_tuning Tuning>
 struct prepare_list {
   struct shared {
@@ -151,7 +151,7 @@ struct prepare_list {
   }
 };
 
-/// `Rule::finish(now, sums, norms)` makes of the sums of a tensor what its elements need.
+/// `Rule::finish(now, sums, norms)` computes the tensor's `norms` from its sums.
 template <typename Rule, apply_tuning Tuning>
 struct finish_norms {
   struct sums {

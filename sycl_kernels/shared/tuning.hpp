@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers by which kernels are tuned: one structure for each class of operations. A kernel is a template of its
 // class's structure. The numbers decide in which order memory is walked and sums are formed, never what is computed.
-// Values, with what was measured, are in backends/. Every number but `groups_per_unit` is a power of two.
+// The values and the measurements behind them are in backends/. Every number but `groups_per_unit` is a power of two.
 //
 // To add a number: a member, its name in `names`, and its value in each file of backends/. A test checks that it has an
 // effect. Constants that are no tuning stay in kernels, with the reason beside them.

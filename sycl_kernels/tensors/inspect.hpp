@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// inspect: reads every element once and tells whether they are finite, how large and how small they get.
+// inspect: reads every element once and finds Inf, NaN, the largest magnitude, the sum of squares, zeros and
+// subnormals.
 //
-//   inspect_chunks   many work-groups   tensors → chunk_statistics[], one a chunk
+//   inspect_chunks   many work-groups   tensors → chunk_statistics[], one per chunk
 //   inspect_total    one work-group     chunk_statistics[] → inspection
 //
 // With the details of each tensor (inspect_tensors.hpp) there are more records and other kernels, but the same maths.
@@ -140,7 +141,7 @@ template <unsigned GroupSize, typename CountBad, typename SumUp>
   }
 }
 
-/// What an inspection does with the elements besides looking at them: nothing. (Another such effect is in unscale.hpp.)
+/// The side effect of an inspection on the elements: none. (Another such effect is in unscale.hpp.)
 struct only_looking {
   void begin_chunk() const {}
 
