@@ -37,7 +37,7 @@ sycl::event spike_guard::check(const device_value& value, const loss_scaler& sca
                                const std::vector<sycl::event>& dependencies) const {
   if (scaler.get_engine().queue() != impl_->engine.queue())
     throw invalid_argument(
-        "spike_guard: the scaler and the guard belong to different queues; make both with the same engine");
+        "spike_guard: the scaler belongs to another queue; make the guard and the scaler with the same engine");
   impl_->engine.order_after(dependencies);
   return impl_->engine.kernels().submit(impl_->engine.queue(), launch::guard_value, 1, value.address(),
                                         impl_->options.threshold, impl_->options.window, impl_->so_far.get(),

@@ -63,7 +63,7 @@ TEST_CASE("a policy that cannot be is refused by the name of the field, with its
       {"margin is 25", "24", [](auto& p) { p.margin = 25; }},
       {"spike_window is 1", "2 steps", [](auto& p) { p.spike_window = 1; }},
       {"spike_threshold is -1", "deviations", [](auto& p) { p.spike_threshold = -1; }},
-      {"mode is 7", "no such choice", [](auto& p) { p.mode = static_cast<scaling_mode>(7); }},
+      {"mode is 7", "no such value", [](auto& p) { p.mode = static_cast<scaling_mode>(7); }},
       {"growth_mode is 2", "powers of two", [](auto& p) { p.growth_mode = growth_kind::log_max; }},
   };
   for (const auto& [field, remedy, spoil] : wrong) {

@@ -260,8 +260,9 @@ TEST_CASE("a newer version is refused as such, whatever else it holds") {
   document["scales"][0]["a new field"] = 1;
   document["ledger"][0]["a new field"] = 1;
   document["and another"] = 1;
-  CHECK_THAT(refusal_of(document), ContainsSubstring(complaint + ", of a newer syclamp; this one reads versions 1 to " +
-                                                     std::to_string(newest)));
+  CHECK_THAT(refusal_of(document),
+             ContainsSubstring(complaint + ", which a newer syclamp has written; this one reads versions 1 to " +
+                               std::to_string(newest)));
   CHECK_THAT(refusal_of(binary_with("from the future", newest + 1)), ContainsSubstring(complaint));
   for (const ordered_json& wrong : {ordered_json(0), ordered_json("1"), ordered_json(1.0), ordered_json(-1)}) {
     document["version"] = wrong;

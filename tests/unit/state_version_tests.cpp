@@ -108,8 +108,9 @@ TEST_CASE("a file that lacks a field of its own version, or has one of another, 
 }
 
 TEST_CASE("a file of a newer version is refused as such") {
-  CHECK_THROWS_WITH(decoded("{}", 3),
-                    "version is 3, of a newer syclamp; this one reads versions 1 to 2: use the newer one");
+  CHECK_THROWS_WITH(
+      decoded("{}", 3),
+      "version is 3, which a newer syclamp has written; this one reads versions 1 to 2, so use the newer one");
   CHECK_THROWS_WITH(decoded("{}", 0), ContainsSubstring("at least 1"));
 }
 

@@ -189,7 +189,7 @@ TEST_CASE("checkpoint: weights go from any storage to any other, BF16 moments to
       const training_content before = second.read();
       if (from.options.moments == element_type::float32 && to.options.moments == element_type::bfloat16) {
         CHECK_THROWS_WITH(syclamp::load_checkpoint(file, second.parts()),
-                          ContainsSubstring("optimizer 0 has moments in float32, which would be rounded to bfloat16"));
+                          ContainsSubstring("optimizer 0 has float32 moments, which would be rounded to bfloat16"));
         CHECK(second.read() == before);
         continue;
       }

@@ -45,7 +45,7 @@ static_assert(!std::is_convertible_v<std::nullptr_t, element_pointer>, "nor does
 namespace {
 
 constexpr const char* read_only_message =
-    "tensor 0 (\"w\") is read-only: it was given as a pointer to const; give a pointer that may be written";
+    "tensor 0 (\"w\") is read-only, because it was given as a pointer to const; pass a pointer to non-const";
 
 template <typename Operation>
 void check_refused(Operation operation) {
