@@ -48,7 +48,7 @@ class framework_object {
   /// `remedy`: what to do if a key is missing.
   framework_object(const json& values, std::string name, const char* remedy)
       : values_(values), name_(std::move(name)), remedy_(remedy) {
-    if (!values_.is_object()) refuse(fmt::format("the document is {}; it must be an object", shown(values_)));
+    if (!values_.is_object()) refuse(fmt::format("it is {}; it must be an object", shown(values_)));
   }
 
   [[noreturn]] void refuse(std::string_view why) const { throw invalid_argument(fmt::format("{}: {}", name_, why)); }

@@ -336,7 +336,8 @@ TEST_CASE("apex has an entry for every scale") {
 
   json damaged = saved;
   damaged.erase("loss_scaler1");
-  CHECK_THROWS_WITH(from_framework_state(damaged.dump(), "apex", scaler), ContainsSubstring("no loss_scaler1"));
+  CHECK_THROWS_WITH(from_framework_state(damaged.dump(), "apex", scaler),
+                    ContainsSubstring("the key loss_scaler1 is missing"));
   for (const std::string& framework : frameworks) {
     if (framework == "apex") continue;
     CHECK_THROWS_WITH(to_framework_state(scaler, framework), ContainsSubstring("3 scales"));
@@ -349,7 +350,8 @@ TEST_CASE("scaling that is off is what the framework makes of it") {
   scaler_snapshot off = scaler_snapshot::fresh({.mode = syclamp::scaling_mode::disabled});
   CHECK(to_framework_state(off, "pytorch") == "{}");
   CHECK(same(from_framework_state("{}", "pytorch", off), off));
-  CHECK_THROWS_WITH(from_framework_state("{}", "pytorch", busy("pytorch")), ContainsSubstring("no growth_factor"));
+  CHECK_THROWS_WITH(from_framework_state("{}", "pytorch", busy("pytorch")),
+                    ContainsSubstring("the key growth_factor is missing"));
   CHECK_THROWS_WITH(to_framework_state(off, "megatron"), ContainsSubstring("disabled"));
   CHECK_THROWS_WITH(from_framework_state(to_framework_state(busy("keras2"), "keras2"), "keras2", off),
                     ContainsSubstring("disabled"));
@@ -390,7 +392,7 @@ TEST_CASE("a key that is missing or holds what cannot be is refused by name and 
       json damaged = state;
       (is_apex ? damaged["loss_scaler0"] : damaged).erase(key);
       CHECK_THROWS_WITH(from_framework_state(damaged.dump(), framework, busy(framework)),
-                        ContainsSubstring("no " + key));
+                        ContainsSubstring("the key " + key + " is missing"));
       for (const json& wrong : {json("text"), json::object(), json(nullptr), json::array({1, 2}),
                                 value.is_boolean() ? json(1) : json(true)})
         CHECK_THROWS_WITH(from_framework_state(state_with(framework, key, wrong), framework, busy(framework)),

@@ -158,7 +158,7 @@ TEST_CASE("hysteresis: the four kinds count different overflows") {
 TEST_CASE("a trace with a strange letter is refused with its place") {
   CHECK(read_trace(". i\nn").size() == 3);
   CHECK_THROWS_MATCHES(read_trace("..x"), invalid_argument,
-                       MessageMatches(ContainsSubstring("'x' at place 3") && ContainsSubstring("NaN")));
+                       MessageMatches(ContainsSubstring("'x' at position 3") && ContainsSubstring("NaN")));
 }
 
 TEST_CASE("a recorded run is replayed with another policy") {

@@ -102,7 +102,7 @@ TEST_CASE("a file that lacks a field of its own version, or has one of another, 
   CHECK_THROWS_WITH(decoded(R"({"count": 3, "paint": "red"})", 1),
                     ContainsSubstring("the field \"number\" is missing"));
   CHECK_THROWS_WITH(decoded(R"({"number": 3, "paint": "red", "ratio": 1})", 1),
-                    ContainsSubstring("sample: the field \"ratio\" is not known"));
+                    ContainsSubstring("sample: the field \"ratio\" is unknown"));
   CHECK_THROWS_WITH(decoded(R"({"number": 3, "paint": "red", "ratio": 1, "label": "x", "sizes": []})", 2),
                     ContainsSubstring("the field \"count\" is missing"));
 }

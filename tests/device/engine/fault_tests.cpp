@@ -39,7 +39,7 @@ TEST_CASE("an allocation that cannot be is an out_of_memory_error") {
   const engine engine;
 
   CHECK_THROWS_MATCHES(device_array<float>(engine, std::uint64_t{1} << 58), out_of_memory_error,
-                       MessageMatches(ContainsSubstring("free memory")));
+                       MessageMatches(ContainsSubstring("free device memory")));
   CHECK_THROWS_MATCHES(device_array<double>(engine, ~std::uint64_t{0}), out_of_memory_error,
                        MessageMatches(ContainsSubstring("exceeds the address space")));
 }

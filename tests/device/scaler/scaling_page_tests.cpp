@@ -288,7 +288,7 @@ TEST_CASE("page: what the calls out of order say") {
   scaler.unscale(optimizer);
   CHECK_THAT(message([&] { scaler.unscale(optimizer); }), contains("these gradients are already unscaled"));
   CHECK_THAT(message([&] { scaler.step(optimizer, {.max_norm = 1.0f}); }), contains("pass max_norm to unscale()"));
-  CHECK_THAT(message([&] { scaler.state(); }), contains("half a step cannot be saved"));
+  CHECK_THAT(message([&] { scaler.state(); }), contains("in the middle of a step, which cannot be saved"));
   scaler.step(optimizer);
   CHECK_THAT(message([&] { scaler.step(optimizer); }), contains("was already called for these gradients"));
   CHECK_THAT(message([&] { scaler.unscale(optimizer); }), contains("was already called for these gradients"));
