@@ -173,10 +173,10 @@ sycl::event engine::order_after(const std::vector<sycl::event>& dependencies) co
 void engine::need_dependencies(const char* call, const std::vector<sycl::event>& dependencies,
                                const char* events) const {
   if (!impl_->is_ordered_by_events || !dependencies.empty() || impl_->ordered_calls != 0) return;
-  throw misuse_error(
-      fmt::format("{}: no dependencies were given, but the engine's queue is out of order, so only events order its "
-                  "operations; pass {}",
-                  call, events));
+  throw misuse_error(fmt::format(
+      "{}: no dependencies were given, but the engine was made with an out-of-order queue, so only events order its "
+      "operations; pass {}",
+      call, events));
 }
 
 std::shared_ptr<void> engine::order_calls() const {
