@@ -10,7 +10,7 @@
 ///
 /// A file holds:
 ///   - for each optimizer: FP32 weights, moments, the number of applied steps, all hyper-parameters, the schedule and
-///   the seed of stochastic rounding
+///     the seed of stochastic rounding
 ///   - for the scaler: its complete state (`scaler_snapshot`)
 ///   - your notes, for example the position of the training loop, its data and its random numbers
 ///
@@ -63,8 +63,8 @@ SYCLAMP_API void save_checkpoint(const std::filesystem::path& file, const checkp
 /// of groups and of parameters in each group, and a scaler if there was one. The following may differ:
 ///   - the device and its profile
 ///   - how a group is divided into tensors: its parameters are taken in order, as if they were one tensor. NovoGrad has
-///   moments per tensor, so its tensors must have the same sizes. LAMB then uses the norms of the new tensors, and
-///   stochastic rounding other random bits.
+///     moments per tensor, so its tensors must have the same sizes. LAMB then uses the norms of the new tensors, and
+///     stochastic rounding other random bits.
 ///   - how weights are stored: FP32 model, copies in any type, remainders
 ///   - the type of moments: BF16 moments can be loaded as FP32, but not the other way round, which would round them
 ///
@@ -76,7 +76,7 @@ SYCLAMP_API void save_checkpoint(const std::filesystem::path& file, const checkp
 /// \param parts  the optimizers and the scaler, which receive the saved state
 /// \return the notes
 /// \throws file_error that names the file and the problem, or the difference between the parts. The parts are then
-/// unchanged, unless the message says otherwise: the disk or the device may fail after the checks.
+///         unchanged, unless the message says otherwise: the disk or the device may fail after the checks.
 SYCLAMP_API std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_parts& parts);
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -49,9 +49,9 @@ class SYCLAMP_API engine {
 
   /// Makes an engine on the caller's queue. Failures of submitted work go to the queue's `async_handler`.
   /// \param queue    if it is in-order, operations go to it. Otherwise operations go to an in-order queue of the
-  /// engine's own on the same device and context, and the next call throws failures of that queue.
+  ///                 engine's own on the same device and context, and the next call throws failures of that queue.
   /// \param profile  name of the tuning profile. Default: the environment variable SYCLAMP_PROFILE, else the profile
-  /// that fits the device.
+  ///                 that fits the device.
   /// \throws invalid_argument if the profile does not exist or does not fit the device
   /// \throws no_device_error if the device cannot be used
   explicit engine(sycl::queue queue, std::string_view profile = {});

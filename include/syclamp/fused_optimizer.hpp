@@ -38,8 +38,8 @@ struct parameter {
   array_view model = {};   ///< the weights that the forward pass reads: FP32, FP16, BF16 or FP8
   array_view master = {};  ///< FP32 weights. Default: the library allocates them and starts with the model's weights.
                            ///< An FP32 model is its own master, without a copy.
-  std::array<void*, 3> states =
-      {};  ///< addresses of the moments, of the type `storage_options::moments`; null: the library allocates them
+  /// Addresses of the moments, of the type `storage_options::moments`. Null: the library allocates them.
+  std::array<void*, 3> states = {};
   std::string name = {};    ///< for messages and ledgers
   std::uint32_t group = 0;  ///< index of its settings
   bool replicated = false;  ///< all ranks hold the same gradient (`tensor::replicated`)
@@ -85,11 +85,12 @@ class SYCLAMP_API fused_optimizer final : public optimizer {
   /// \param engine      the device and queue of all parameters
   /// \param parameters  the tensors of weights with their gradients
   /// \param settings    the optimizer and its hyper-parameters, for all groups or one per group. All groups must need
-  /// the same kernel.
+  ///                    the same kernel.
   /// \param storage     how weights and moments are stored
   /// \throws invalid_argument that names the parameter or the setting, its value and the remedy
   fused_optimizer(const engine& engine, std::vector<parameter> parameters, const optimizer_settings& settings,
                   const storage_options& storage = {});
+  /// \overload
   fused_optimizer(const engine& engine, std::vector<parameter> parameters,
                   const std::vector<optimizer_settings>& settings, const storage_options& storage = {});
   ~fused_optimizer() override;
@@ -154,7 +155,7 @@ class SYCLAMP_API fused_optimizer final : public optimizer {
 
   // --- Readings -----------------------------------------------------------------------------------------------------
 
-  /// The number of steps that the device has finished and applied. Does not wait. May be called from any thread.
+  /// The numbers of steps that the device has finished and applied. Does not wait. May be called from any thread.
   optimizer_progress progress(std::uint32_t group = 0) const;
 
   const std::uint64_t* device_steps(std::uint32_t group = 0) const;  ///< applied steps, in device memory

@@ -65,7 +65,7 @@ SYCLAMP_API unscaled_gradients accumulate(const tensor_list& in, const tensor_li
 /// Sets every element to zero.
 /// \param list          tensors of any type
 /// \param only_if_bad   an inspection in device memory. If it found no Inf or NaN, nothing is written. Null: always
-/// write.
+///                      write.
 /// \param dependencies  events that must be complete before the operation begins
 /// \return an event that is complete when the operation is
 SYCLAMP_API sycl::event clear_gradients(const tensor_list& list, const inspection* only_if_bad = nullptr,
@@ -80,7 +80,7 @@ SYCLAMP_API sycl::event clear_gradients(const tensor_list& list, const inspectio
 /// \param max_norm   if a `device_value` is negative or NaN, the coefficient is a NaN
 /// \param result     receives the norm and the coefficient, in device memory owned by the caller
 /// \param kind       `l1` needs an inspector with `inspection_level::tensors`. Without it the norm is NaN, and nothing
-/// is clipped.
+///                   is clipped.
 /// \param dependencies  events that must be complete before the operation begins
 /// \return an event that is complete when the operation is
 /// \throws invalid_argument if `max_norm` is a value that is negative or NaN

@@ -43,7 +43,7 @@ class SYCLAMP_API inspector {
 
   /// Submits the inspection and returns at once. Absent tensors are left out.
   /// \param scale  the loss scale of the elements. It is used for `unscaled_amax`, and finite elements that would
-  /// overflow FP32 after unscaling count as `found_inf`. Default: not scaled.
+  ///               overflow FP32 after unscaling count as `found_inf`. Default: not scaled.
   /// \param dependencies  events that must be complete before the inspection begins
   /// \return an event that is complete when the results are in device memory
   sycl::event run(const std::optional<scalar>& scale = {}, const std::vector<sycl::event>& dependencies = {}) const;

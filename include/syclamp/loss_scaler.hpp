@@ -100,7 +100,7 @@ class SYCLAMP_API loss_scaler {
   /// Begins a step. Your backward pass multiplies the loss, or its gradient, by the returned scale. Does not wait.
   /// \param dependencies  events that must be complete before
   /// \return the address of the scale in device memory, owned by the scaler; with several scales, the first one (see
-  /// `scale_stride`)
+  ///         `scale_stride`)
   const float* begin_step(const std::vector<sycl::event>& dependencies = {});
 
   /// An event that is complete when the scale of `begin_step` may be read: after the last `update` or replay of a
@@ -113,6 +113,7 @@ class SYCLAMP_API loss_scaler {
   /// \param dependencies  events that must be complete before
   /// \return an event that is complete when the loss is scaled
   sycl::event scale(const tensor_list& loss, const std::vector<sycl::event>& dependencies = {});
+
   /// Begins a step and writes the loss times the scale to `scaled`. Does not wait.
   sycl::event scale(const tensor_list& loss, const tensor_list& scaled,
                     const std::vector<sycl::event>& dependencies = {});
@@ -131,6 +132,7 @@ class SYCLAMP_API loss_scaler {
   /// wait.
   unscaled_gradients unscale(const tensor_list& gradients, const step_options& options = {},
                              const std::vector<sycl::event>& dependencies = {});
+
   /// Unscales gradients of any type into the FP32 tensors `unscaled`, without an optimizer. Does not wait.
   unscaled_gradients unscale(const tensor_list& gradients, const tensor_list& unscaled,
                              const step_options& options = {}, const std::vector<sycl::event>& dependencies = {});
@@ -141,20 +143,22 @@ class SYCLAMP_API loss_scaler {
   /// \param options       `max_norm`: the decision includes a clip coefficient
   /// \param dependencies  events of the backward pass
   /// \return one decision, or one per scale, in device memory owned by the scaler. Valid until `update`, and longer
-  /// while the scaler and a handle of the list exist.
+  ///         while the scaler and a handle of the list exist.
   const step_decision* inspect(const tensor_list& gradients, const step_options& options = {},
                                const std::vector<sycl::event>& dependencies = {});
 
   /// Inspects the gradients, unless `unscale` has done so, and applies the step, or skips it as a whole. The gradients
   /// are not written: they stay scaled, unless `unscale` was called. If a learning rate in device memory is negative or
   /// NaN, the step is skipped with the status `invalid_number`. Does not wait.
+  ///
+  /// If the optimizer throws, the exception passes through, and the step counts as skipped by the user. Call `update`
+  /// and continue.
   /// \param optimizer     the optimizer; it must outlive the submitted work
   /// \param options       `max_norm`: clips the norm of the unscaled gradients
   /// \param dependencies  events of the backward pass
   /// \return an event that is complete when the step is applied or skipped
   /// \throws misuse_error if no step was begun since the last `update`, the optimizer has already stepped, or its
-  /// gradients are the sums of an open accumulation window If the optimizer throws, the exception passes through, and
-  /// the step counts as skipped by the user. Call `update` and continue.
+  ///         gradients are the sums of an open accumulation window
   sycl::event step(optimizer& optimizer, const step_options& options = {},
                    const std::vector<sycl::event>& dependencies = {});
 
@@ -166,6 +170,12 @@ class SYCLAMP_API loss_scaler {
   /// Gradients that were passed to `unscale` keep the clip coefficient of that call. So `max_norm` throws misuse_error
   /// if there are such gradients, as it does for a single optimizer. To clip all gradients jointly, do not call
   /// `unscale`.
+  /// \param optimizers    the optimizers, each with its own list of gradients
+  /// \param options       how gradients are clipped
+  /// \param dependencies  events of the backward passes
+  /// \return an event that is complete when all optimizers have stepped, or the step is skipped
+  /// \throws misuse_error as a step of one optimizer does
+  /// \throws invalid_argument if an optimizer is null, or two have the same list of gradients
   sycl::event step(std::span<optimizer* const> optimizers, const step_options& options = {},
                    const std::vector<sycl::event>& dependencies = {});
 

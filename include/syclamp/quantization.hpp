@@ -93,7 +93,7 @@ class SYCLAMP_API delayed_scaling {
 /// \param dependencies  events that must be complete before the operation begins
 /// \return an event that is complete when the operation is
 /// \throws invalid_argument if the lists do not fit (see gradients.hpp), or the number of scales is not the number of
-/// tensors
+///         tensors
 SYCLAMP_API sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling,
                                       const std::vector<sycl::event>& dependencies = {});
 

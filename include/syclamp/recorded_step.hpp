@@ -50,7 +50,7 @@ class SYCLAMP_API recorded_step {
   /// \param calls   a function that submits one step
   /// \param mode    whether to use a graph
   /// \throws misuse_error if a call waits or changes settings while it is recorded, or the queue is already being
-  /// recorded. Exceptions of the calls pass through. Scalers and optimizers are then unchanged.
+  ///         recorded. Exceptions of the calls pass through. Scalers and optimizers are then unchanged.
   recorded_step(const engine& engine, std::function<void()> calls, recording mode = recording::if_possible);
   ~recorded_step();
   recorded_step(recorded_step&&) noexcept;

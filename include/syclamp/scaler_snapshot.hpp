@@ -33,7 +33,7 @@ struct SYCLAMP_API scaler_snapshot {
 SYCLAMP_API std::string to_json(const scaler_snapshot& snapshot);
 /// Reads a snapshot from JSON. Texts of all earlier versions are accepted.
 /// \throws invalid_argument that names the field, if the text is incomplete, not a state, of a newer version, or
-/// contradicts itself
+///         contradicts itself
 SYCLAMP_API scaler_snapshot snapshot_from_json(std::string_view text);
 
 /// Saves a snapshot as a JSON file. The file is replaced atomically: at any moment either the complete old file or the

@@ -52,8 +52,8 @@ class SYCLAMP_API tensor_list {
   /// \param engine   the device and queue of all operations on the list
   /// \param tensors  the tensors, in order
   /// \throws invalid_argument that names the tensor, if its pointer is not aligned to its elements or belongs to
-  /// another context or device (where SYCL can tell), its view has fewer elements than `count`, or its group is too
-  /// large
+  ///         another context or device (where SYCL can tell), its view has fewer elements than `count`, or its group is
+  ///         too large
   tensor_list(engine engine, std::vector<tensor> tensors);
 
   /// Makes a list of one tensor from an `array_view`, a `const_array_view`, or a type that converts to one of them.
@@ -96,7 +96,7 @@ class SYCLAMP_API tensor_list {
   /// Sets the addresses of all tensors, for frameworks that reallocate gradients on every step.
   /// \param addresses  one address per tensor, in the order of the list; null: the tensor is absent
   /// \throws invalid_argument as the constructor does, or if the number of addresses is not the number of tensors. All
-  /// addresses are then unchanged.
+  ///         addresses are then unchanged.
   void set_addresses(std::span<void* const> addresses);
 
   // For the library's own operations.

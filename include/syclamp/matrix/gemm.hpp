@@ -44,7 +44,7 @@ struct gemm_options {
 /// \param dependencies  events that must be complete before the operation begins
 /// \return an event that is complete when C is written
 /// \throws invalid_argument if sizes do not fit, a type is not supported, C is transposed or may overlap A, B or the
-/// bias, or the requested path does not exist or cannot compute this product
+///         bias, or the requested path does not exist or cannot compute this product
 SYCLAMP_API sycl::event gemm(const engine& engine, const const_matrix_view& a, const const_matrix_view& b,
                              const matrix_view& c, const gemm_options& options = {},
                              const std::vector<sycl::event>& dependencies = {});

@@ -140,7 +140,7 @@ struct loss_values {
 /// \param labels        one class per sample, in device memory
 /// \param loss          receives the loss
 /// \param gradient      receives the gradient with respect to the logits; may be the logits. Empty: only the loss is
-/// computed.
+///                      computed.
 /// \param loss_scale    factor of the gradient
 /// \param dependencies  events that must be complete before the operation begins
 /// \return an event that is complete when all results are written
