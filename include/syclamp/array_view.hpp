@@ -29,8 +29,10 @@ class array_view {
 
   /// A view of `count` elements at `data`. The pointer's type names the format.
   array_view(float* data, std::uint64_t count) : array_view(data, count, element_type::float32) {}
+  /// \overload
   array_view(sycl::half* data, std::uint64_t count) : array_view(data, count, element_type::float16) {}
 #if defined(SYCL_EXT_ONEAPI_BFLOAT16_MATH_FUNCTIONS)  // a DPC++ extension; elsewhere name the type
+  /// \overload
   array_view(sycl::ext::oneapi::bfloat16* data, std::uint64_t count)
       : array_view(data, count, element_type::bfloat16) {}
 #endif
@@ -57,9 +59,11 @@ class const_array_view {
 
   /// A view of `count` elements at `data`. The pointer's type names the format.
   const_array_view(const float* data, std::uint64_t count) : const_array_view(data, count, element_type::float32) {}
+  /// \overload
   const_array_view(const sycl::half* data, std::uint64_t count)
       : const_array_view(data, count, element_type::float16) {}
 #if defined(SYCL_EXT_ONEAPI_BFLOAT16_MATH_FUNCTIONS)  // a DPC++ extension; elsewhere name the type
+  /// \overload
   const_array_view(const sycl::ext::oneapi::bfloat16* data, std::uint64_t count)
       : const_array_view(data, count, element_type::bfloat16) {}
 #endif

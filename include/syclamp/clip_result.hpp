@@ -21,8 +21,9 @@ enum class norm_kind : std::uint32_t {
 /// it there.
 struct clip_result {
   float norm = 0.0f;  ///< norm of the unscaled gradients
-  float coefficient =
-      1.0f;  ///< min(1, max_norm / (norm + 1e-6)); 1 if the norm is not finite; NaN if max_norm is negative or NaN
+  /// The clip coefficient: min(1, max_norm / (norm + 1e-6)); 1 if the norm is not finite; NaN if max_norm is negative
+  /// or NaN.
+  float coefficient = 1.0f;
 };
 
 }  // namespace SYCLAMP_NAMESPACE

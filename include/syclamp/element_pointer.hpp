@@ -32,11 +32,16 @@ class element_pointer {
   // NOLINTBEGIN(google-explicit-constructor): a pointer is used where this is
   /// Elements at `address`. The pointer's type names the format.
   element_pointer(float* address) : element_pointer(address, element_type::float32) {}
+  /// \overload
   element_pointer(const float* address) : element_pointer(address, element_type::float32) {}
+  /// \overload
   element_pointer(sycl::half* address) : element_pointer(address, element_type::float16) {}
+  /// \overload
   element_pointer(const sycl::half* address) : element_pointer(address, element_type::float16) {}
 #if defined(SYCL_EXT_ONEAPI_BFLOAT16_MATH_FUNCTIONS)  // a DPC++ extension; elsewhere name the type
+  /// \overload
   element_pointer(sycl::ext::oneapi::bfloat16* address) : element_pointer(address, element_type::bfloat16) {}
+  /// \overload
   element_pointer(const sycl::ext::oneapi::bfloat16* address) : element_pointer(address, element_type::bfloat16) {}
 #endif
 

@@ -37,7 +37,7 @@ template <typename Standard>
 class SYCLAMP_API standard_error : public Standard, public error {
  public:
   using Standard::Standard;
-  const char* what() const noexcept override { return Standard::what(); }
+  const char* what() const noexcept override { return Standard::what(); }  ///< the message
 };
 
 /// Thrown if an argument cannot be used, for example an unknown profile.
@@ -74,7 +74,7 @@ class SYCLAMP_API file_error : public standard_error<std::runtime_error> {
 class SYCLAMP_API out_of_memory_error : public std::bad_alloc, public error {
  public:
   explicit out_of_memory_error(const std::string& message) : message_(message) {}
-  const char* what() const noexcept override { return message_.what(); }
+  const char* what() const noexcept override { return message_.what(); }  ///< the message
 
  private:
   std::runtime_error message_;  // unlike a std::string, it can be copied without an exception

@@ -36,8 +36,8 @@ struct SYCLAMP_API inspection {
   std::uint64_t first_nonfinite = no_element;         ///< lowest index of an Inf or NaN within that tensor
   std::uint64_t amax_bits = 0;  ///< bits of the largest absolute value as an FP64: exact for every type
   float scale = 1.0f;           ///< the loss scale that was passed to the inspector
-  float amax =
-      0.0f;  ///< largest absolute value as an FP32: exact unless it comes from an FP64; Inf or NaN if one was found
+  /// Largest absolute value as an FP32: exact unless it comes from an FP64; Inf or NaN if one was found.
+  float amax = 0.0f;
   float unscaled_amax = 0.0f;           ///< amax / scale
   std::uint32_t flags = found_nothing;  ///< OR of `gradient_flag` bits
   float sum_of_squares = 0.0f;          ///< sum of squares divided by 2^squares_exponent; see `norm`

@@ -49,6 +49,7 @@ class SYCLAMP_API delayed_scaling {
   /// \param quantized  the FP8 or FP16 tensors that will hold quantised numbers
   /// \throws invalid_argument if a tensor is neither FP8 nor FP16
   explicit delayed_scaling(const tensor_list& quantized) : delayed_scaling(quantized, settings{}) {}
+  /// \overload
   delayed_scaling(const tensor_list& quantized, const settings& options);
 
   /// Makes scales for integers in [-limit, limit], one per tensor of a list of any type. If the tensors are channels,

@@ -53,6 +53,7 @@ class SYCLAMP_API recorded_step {
   ///         recorded. Exceptions of the calls pass through. Scalers and optimizers are then unchanged.
   recorded_step(const engine& engine, std::function<void()> calls, recording mode = recording::if_possible);
   ~recorded_step();
+  /// Moves a step. A moved-from step can only be destroyed or assigned to.
   recorded_step(recorded_step&&) noexcept;
   recorded_step& operator=(recorded_step&&) noexcept;
 

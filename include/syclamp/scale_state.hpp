@@ -25,8 +25,8 @@ struct scale_state {
   scale_number next;   ///< the next scale, for policies that use a new scale one step late
   float scale = 1.0f;  ///< the scale as an FP32, by which losses are multiplied
 
-  std::uint32_t clean_steps =
-      0;  ///< clean steps since the last overflow or growth, as the policy counts (growth tracker)
+  /// Clean steps since the last overflow or growth, as the policy counts (growth tracker).
+  std::uint32_t clean_steps = 0;
   std::uint32_t tolerated = 0;           ///< overflows that hysteresis has tolerated so far
   std::uint32_t since_change = 0;        ///< steps since the scale last moved, for `tolerance`
   std::uint32_t overflows = 0;           ///< overflows among these steps
@@ -36,12 +36,14 @@ struct scale_state {
   std::uint32_t has_overflowed = 0;      ///< 1 after the first overflow ever
   std::uint32_t stopped = 0;  ///< 1 after the policy has stopped: no step is applied until `loss_scaler::resume`
 
-  // Running averages of log2(amax), for the policy `log_max`.
-  float mean = 0, slow_mean = 0, slow_variance = 0;
-  float mean_weight = 0, slow_weight = 0;  ///< of all values so far, the latest one counting 1
+  float mean = 0;           ///< `log_max`: running mean of log2(amax)
+  float slow_mean = 0;      ///< `log_max`: slow running mean of log2(amax)
+  float slow_variance = 0;  ///< `log_max`: slow running variance of log2(amax)
+  float mean_weight = 0;    ///< `log_max`: weight of all values in `mean`, where the latest value counts 1
+  float slow_weight = 0;    ///< `log_max`: the same for `slow_mean` and `slow_variance`
 
-  // Running mean and variance of the norm, for `scaling_policy::spike_threshold`.
-  float norm_mean = 0, norm_variance = 0;
+  float norm_mean = 0;      ///< running mean of the norm, for `scaling_policy::spike_threshold`
+  float norm_variance = 0;  ///< running variance of the norm
   std::uint32_t norms = 0;  ///< number of norms so far
 
   std::uint64_t attempted = 0;  ///< steps so far

@@ -52,8 +52,8 @@ struct SYCLAMP_API step_record {
   std::uint64_t subnormal_count = 0;  ///< number of subnormals among them
   std::uint64_t first_nonfinite_tensor = no_element;  ///< index in its list of the first tensor with an Inf or NaN
   std::uint64_t first_nonfinite = no_element;         ///< index of the element within that tensor
-  std::uint32_t first_nonfinite_list =
-      0;  ///< index of that tensor's list, in the order in which the scaler first used the lists
+  /// Index of that tensor's list, in the order in which the scaler first used the lists.
+  std::uint32_t first_nonfinite_list = 0;
   std::uint32_t scale_index = 0;                      ///< index of the scale
   std::uint32_t flags = found_nothing;                ///< OR of `gradient_flag` bits
   step_outcome outcome = step_outcome::no_gradients;  ///< whether the step was applied, or why not

@@ -61,22 +61,24 @@ class matrix_view : public matrix_shape {
   /// A view of `rows` × `columns` elements at `data`. The pointer's type names the format.
   matrix_view(float* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
       : matrix_view(data, rows, columns, element_type::float32, stride) {}
+  /// \overload
   matrix_view(sycl::half* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
       : matrix_view(data, rows, columns, element_type::float16, stride) {}
 #if defined(SYCL_EXT_ONEAPI_BFLOAT16_MATH_FUNCTIONS)  // a DPC++ extension; elsewhere name the type
+  /// \overload
   matrix_view(sycl::ext::oneapi::bfloat16* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
       : matrix_view(data, rows, columns, element_type::bfloat16, stride) {}
 #endif
 
-  void* data() const { return data_; }
+  void* data() const { return data_; }  ///< address of the first element
 
-  /// The transpose, or that of each matrix of a batch.
+  /// The transposed view of a matrix, or of each matrix of a batch.
   friend matrix_view transposed(matrix_view matrix) {
     matrix.transpose();
     return matrix;
   }
 
-  /// `count` matrices, of which this is the first, each `stride` elements after the previous one.
+  /// A batch of `count` matrices, the first of which is `first`, at a distance of `stride` elements.
   friend matrix_view batched(matrix_view first, std::uint64_t count, std::uint64_t stride) {
     first.repeat(count, stride);
     return first;
@@ -97,9 +99,11 @@ class const_matrix_view : public matrix_shape {
   /// A view of `rows` × `columns` elements at `data`. The pointer's type names the format.
   const_matrix_view(const float* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
       : const_matrix_view(data, rows, columns, element_type::float32, stride) {}
+  /// \overload
   const_matrix_view(const sycl::half* data, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride = 0)
       : const_matrix_view(data, rows, columns, element_type::float16, stride) {}
 #if defined(SYCL_EXT_ONEAPI_BFLOAT16_MATH_FUNCTIONS)  // a DPC++ extension; elsewhere name the type
+  /// \overload
   const_matrix_view(const sycl::ext::oneapi::bfloat16* data, std::uint64_t rows, std::uint64_t columns,
                     std::uint64_t stride = 0)
       : const_matrix_view(data, rows, columns, element_type::bfloat16, stride) {}
@@ -113,15 +117,15 @@ class const_matrix_view : public matrix_shape {
   const_matrix_view(const matrix_view& view)  // NOLINT(google-explicit-constructor)
       : matrix_shape(view), data_(view.data()) {}
 
-  const void* data() const { return data_; }
+  const void* data() const { return data_; }  ///< address of the first element
 
-  /// The transpose, or that of each matrix of a batch.
+  /// The transposed view of a matrix, or of each matrix of a batch.
   friend const_matrix_view transposed(const_matrix_view matrix) {
     matrix.transpose();
     return matrix;
   }
 
-  /// `count` matrices, of which this is the first, each `stride` elements after the previous one.
+  /// A batch of `count` matrices, the first of which is `first`, at a distance of `stride` elements.
   friend const_matrix_view batched(const_matrix_view first, std::uint64_t count, std::uint64_t stride) {
     first.repeat(count, stride);
     return first;

@@ -17,8 +17,8 @@ struct precision_policy {
   element_type compute = element_type::float32;     ///< activations, the model's working copy, and products
   element_type params = element_type::float32;      ///< master weights of the optimizer
   element_type accumulate = element_type::float32;  ///< sums of products, of rows and of gradients
-  element_type loss =
-      element_type::float32;  ///< the loss, and operations that are not safe in `compute` (`operation_rules`)
+  /// The loss, and operations that are not safe in `compute` (`operation_rules`).
+  element_type loss = element_type::float32;
 
   friend bool operator==(const precision_policy&, const precision_policy&) = default;
 };
