@@ -35,13 +35,12 @@ SYCLAMP_API std::vector<simulated_step> read_trace(std::string_view letters);
 
 /// The result of applying a policy to a recorded run.
 struct replay_report {
-  std::uint64_t steps = 0;           ///< steps of the ledger that had gradients
-  std::uint64_t skips = 0;           ///< skipped steps with the policy
-  std::uint64_t recorded_skips = 0;  ///< skipped steps in the ledger
-  double zero_share = 0;             ///< share of gradients that were zero when they were recorded
-  double subnormal_share =
-      0;                  ///< share of gradients that were subnormal, with reduced precision, when they were recorded
-  float final_scale = 0;  ///< scale after the last step
+  std::uint64_t steps = 0;                ///< steps of the ledger that had gradients
+  std::uint64_t skips = 0;                ///< skipped steps with the policy
+  std::uint64_t recorded_skips = 0;       ///< skipped steps in the ledger
+  double zero_share = 0;                  ///< share of gradients that were zero when they were recorded
+  double subnormal_share = 0;             ///< share of gradients that were subnormal when they were recorded
+  float final_scale = 0;                  ///< scale after the last step
   float max_safe_scale = 0;               ///< largest power of two with which no recorded step is known to overflow
   std::vector<simulated_result> results;  ///< one per step
 };
