@@ -18,7 +18,8 @@ struct start_up_times {
   start_up_time info;             ///< `syclamp info`
 };
 
-/// Starts `program` (the syclamp program) anew for each figure, with a kernel cache of its own. Medians of a few runs.
+/// Starts a new process of `program` (the syclamp program) for each figure, with its own kernel cache. Medians of a few
+/// runs.
 start_up_times measure_start_up(const std::string& program);
 
 /// The work of the new processes.

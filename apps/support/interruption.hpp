@@ -14,7 +14,7 @@ struct interrupted {
 };
 
 /// While one lives, the first SIGINT or SIGTERM (which clusters send before they end a job) is noted instead of ending
-/// the program; a second one of the same kind ends it as ever. A signal that is ignored stays ignored.
+/// the program; a second one of the same kind ends it at once. A signal that is ignored stays ignored.
 class interruption {
  public:
   interruption();

@@ -66,7 +66,7 @@ void read_line(std::string_view line, std::uint64_t number, const std::filesyste
 task digits_task(const std::filesystem::path& file, std::uint64_t batch) {
   task digits{.name = "digits",
               .model = {.widths = {pixels, 512, 512, classes}},
-              .batch = 479,  // a third of what there is to learn from
+              .batch = 479,  // a third of the training samples
               .epochs = 40,
               .optimizer = {.lr = 1e-3},
               .schedule = {.kind = lr_schedule::shape::decay, .gamma = 0.5f, .warm_up = 3, .steps = 30}};

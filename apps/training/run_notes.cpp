@@ -11,7 +11,7 @@
 namespace syclamp::training {
 namespace {
 
-using json = nlohmann::json;  // keys in the order of the alphabet, as ever in notes
+using json = nlohmann::json;  // notes have their keys in alphabetical order
 constexpr int notes_version = 3;
 
 /// For messages: short, on one line.
@@ -40,7 +40,7 @@ std::uint64_t step_of(const Point& point) {
   return point.step;
 }
 
-/// Steps go up, and none is beyond the last.
+/// Checks that steps increase and do not exceed the number of steps.
 template <typename Point>
 void check_curve(const char* subject, const curve<Point>& points, std::uint64_t steps) {
   need_at_most(subject, points.added(), steps);

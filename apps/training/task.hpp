@@ -34,7 +34,7 @@ struct task {
   mlp_shape model;
   std::uint64_t batch = 0;
   std::uint64_t epochs = 0;   ///< unless asked for otherwise
-  bool shuffles_rows = true;  ///< anew for each epoch; else batches stay, and come in another order
+  bool shuffles_rows = true;  ///< shuffles the rows in each epoch; else only the order of batches changes
   adamw optimizer = {};
   lr_schedule schedule = {};  ///< does not depend on the number of epochs, so that a run can be continued
 

@@ -36,7 +36,7 @@ trainer::trainer(const engine& engine, const task& task, run_settings settings)
   scaler_.prepare(optimizer_.gradients());
   scaler_.on_step([this](const ledger_entry& entry) {
     const step_record& record = entry.record;
-    if (!result_.scales.empty() && record.step <= result_.scales.back().step) return;  // of a run that goes on
+    if (!result_.scales.empty() && record.step <= result_.scales.back().step) return;  // already known to a resumed run
     result_.scales.add({record.step, static_cast<double>(record.scale)});
     if (!record.was_applied()) result_.skipped.add(record.step);
     result_.final_scale = static_cast<double>(record.next_scale);
@@ -135,7 +135,7 @@ void trainer::train(std::uint64_t epochs, const run_observer& observer) {
     result_.seconds = before + std::chrono::duration<double>(clock::now() - begin).count();
     observer.progress(result_.steps, all);
   }
-  if (result_.steps % per_epoch != 0) {  // stopped; a run that goes on must know nothing of this look
+  if (result_.steps % per_epoch != 0) {  // stopped within an epoch; a resumed run must not contain this evaluation
     resumable_ = result_;
     if (result_.steps != begun_at) watch_.record(result_.steps, result_);  // else gradients are those of warming up
     result_.held_out.add(evaluate());

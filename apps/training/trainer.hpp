@@ -31,7 +31,7 @@ struct run_observer {
   std::function<bool()> shall_stop = [] { return false; };
 };
 
-/// One run. A step neither waits nor reads anything back; losses, ledger and times are read once an epoch.
+/// One run. A step neither waits nor reads results back. Losses, ledger and times are read once per epoch.
 class trainer {
  public:
   /// Waits, and compiles what the optimizer and the scaler need.

@@ -134,11 +134,14 @@ class SYCLAMP_API fused_optimizer final : public optimizer {
   void set_lr(double lr, std::uint32_t group);
   void set_lr(double lr);  ///< sets the learning rate of all groups
 
-  /// Reads the learning rate from device memory on every step; `std::nullopt` ends that. While it is negative, infinite
-  /// or NaN, a scaler skips the step, with the status `invalid_number`. The check costs one kernel. Call this before a
-  /// step is recorded: a graph that was recorded earlier does not check.
+  /// Reads the learning rate of a group from device memory on every step. While it is negative, infinite or NaN, a
+  /// scaler skips the step with the status `invalid_number`. The check takes one more kernel. Call this before a step
+  /// is recorded, because a graph that was recorded earlier does not check.
+  /// \param lr     the learning rate in device memory, owned by the caller; `std::nullopt`: the learning rate of
+  ///               `set_lr` again
+  /// \param group  index of the group
   void set_lr_source(const std::optional<device_value>& lr, std::uint32_t group);
-  void set_lr_source(const std::optional<device_value>& lr);
+  void set_lr_source(const std::optional<device_value>& lr);  ///< the same for all groups
 
   /// Replaces all settings of a group. The moments do not change.
   /// \throws invalid_argument if the settings need another kernel than the present ones, or a value is invalid

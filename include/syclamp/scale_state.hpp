@@ -15,7 +15,7 @@ namespace SYCLAMP_NAMESPACE {
 struct scale_number {
   std::uint64_t significand = 0;  ///< 53 bits
   std::int32_t exponent = 0;      ///< binary exponent
-  std::uint32_t unused = 0;       ///< instead of padding, because states are compared bit by bit
+  std::uint32_t unused = 0;       ///< instead of padding, because states are compared bit for bit
 };
 
 /// The state of one loss scale. A scaler keeps it in device memory. The policy decides which counters matter; all of

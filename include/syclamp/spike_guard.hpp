@@ -40,7 +40,11 @@ class SYCLAMP_API spike_guard {
   spike_guard& operator=(const spike_guard&) = default;
   spike_guard& operator=(spike_guard&& other) noexcept { return *this = other; }
 
-  /// Checks the value when the dependencies are complete, and enters it into the mean. Does not wait.
+  /// Checks a number and enters it into the mean. Does not wait.
+  /// \param value         the number in device memory, for example the loss
+  /// \param scaler        the scaler whose next step is skipped after a spike
+  /// \param dependencies  events that must be complete before the check
+  /// \return an event that is complete when the check is
   /// \throws invalid_argument if the scaler belongs to another queue
   sycl::event check(const device_value& value, const loss_scaler& scaler,
                     const std::vector<sycl::event>& dependencies = {}) const;

@@ -77,7 +77,7 @@ struct SYCLAMP_API step_record {
   /// if one was not finite. Callable on the host only.
   double headroom() const;
 };
-static_assert(sizeof(step_record) == 144, "no padding: records are compared bit by bit");
+static_assert(sizeof(step_record) == 144, "no padding: records are compared bit for bit");
 
 /// The name of an outcome in files and programs: `applied`, `skipped_inf`, …
 SYCLAMP_API const char* to_string(step_outcome outcome);

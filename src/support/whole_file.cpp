@@ -34,8 +34,8 @@ bool find_status(const path_end& end, struct stat& status) {
   return ::fstatat(end.folder.number(), end.name.c_str(), &status, links) == 0;
 }
 
-/// A second descriptor of a file that this process has open, if that is what the path means: one that is opened anew
-/// would begin at the first byte again.
+/// A second descriptor of a file that this process has open, if the path refers to one. Opening the file again would
+/// start at the first byte.
 std::optional<descriptor> own_descriptor(const path_end& end) {
   int number = -1;
   const char* const last = end.name.data() + end.name.size();

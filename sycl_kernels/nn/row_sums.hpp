@@ -51,8 +51,9 @@ template <typename Result, unsigned Lanes, unsigned GroupSize, typename Term>
   return reduce_over_group<GroupSize>(item, shared, mine).value;
 }
 
-/// Sums over the rows of a matrix, for some packs of its columns: each work-item takes a pack and every so many rows,
-/// which are then added up two by two. Rows are summed in blocks, so that errors grow with their square root at most.
+/// Sums over the rows of a matrix, for some packs of its columns: each work-item takes a pack and every n-th row, and
+/// the sums of the work-items are then added pairwise. Rows are summed in blocks, so that errors grow with their square
+/// root at most.
 template <rows_tuning Tuning>
 class column_sums {
  public:

@@ -17,8 +17,8 @@ namespace syclamp::kernels {
 
 inline piece_norms merge(piece_norms a, const piece_norms& b) { return {a.weights + b.weights, a.updates + b.updates}; }
 
-/// Two sums of squares of so many packs as one work-item takes of a piece: lane by lane, in blocks; or, if it takes no
-/// more than a block, as on GPUs, of the lanes at once, which saves registers.
+/// Two sums of squares over the packs of a piece that one work-item takes. Sums are per lane and in blocks. If a
+/// work-item takes at most one block, as on GPUs, the lanes are summed at once, which saves registers.
 template <apply_tuning Tuning>
 class square_sums {
   static constexpr unsigned max_lanes = Tuning.max_lanes;

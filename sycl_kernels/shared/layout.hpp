@@ -83,7 +83,7 @@ struct chunk_statistics {
   float largest_finite;  ///< largest absolute value that is neither Inf nor NaN; set when the chunk is complete
 };
 static_assert(sizeof(chunk_statistics) == 48);
-static_assert(sizeof(inspection) == 96, "no padding: results are compared bit by bit");
+static_assert(sizeof(inspection) == 96, "no padding: results are compared bit for bit");
 
 /// The factor of `convert_list`.
 enum class factor_kind : std::uint32_t {

@@ -58,7 +58,7 @@ enum decision_mode : std::uint32_t {
 
 /// Bits: what a list of a joint step contributes besides its flags.
 enum joint_report : std::uint32_t {
-  report_first = 1,    ///< it is the first list: the sums begin anew
+  report_first = 1,    ///< it is the first list: the sums start at 0
   report_squares = 2,  ///< its squares are added to those of the others
   report_norm = 4,     ///< it is clipped by its own norm: one that is not finite refuses the joint step
 };

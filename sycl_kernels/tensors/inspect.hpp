@@ -78,7 +78,7 @@ inline std::int32_t needed_unit(const chunk_statistics& found) {
   return !is_finite(found.sum_of_squares) ? sum_unit : found.sum_of_squares < small_sum ? -sum_unit : 0;
 }
 
-/// The second reading of a piece whose squares are beyond the range of FP32: its sums in units of 2^unit. FP16 and FP8
+/// Reads a piece again whose squares are outside the range of FP32, and sums them in units of 2^unit. FP16 and FP8
 /// are left out. Next to squares above 2^128 theirs are negligible; where the sum is below 2^-100 all their elements
 /// are zero.
 /// \param scale  by which the elements are multiplied: not 1 if they were unscaled in place before

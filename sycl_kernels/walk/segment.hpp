@@ -121,7 +121,7 @@ class piece_walk : public segment {
   }
 
  private:
-  /// The last tensor that begins in a chunk may go on in the next.
+  /// The last tensor that begins in a chunk may continue in the next chunk.
   void find_in_chunks() {
     while (count_ == 0 && begin_ + chunk_elements < end_) {
       begin_ += chunk_elements;

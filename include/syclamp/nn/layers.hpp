@@ -36,7 +36,7 @@
 
 namespace SYCLAMP_NAMESPACE::nn {
 
-// Layers are called with matrices and activations: their names are names of this module, too.
+// Types of the module `matrix` that the functions of this module take.
 using matrix::activation;
 using matrix::const_matrix_view;
 using matrix::matrix_view;

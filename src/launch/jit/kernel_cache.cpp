@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 // A file is: magic, length of the key, length of the content, checksum of the content, key, content.
 constexpr std::array<char, 8> magic = {'s', 'y', 'c', 'l', 'a', 'm', 'p', '1'};
 constexpr std::string_view suffix = ".kernels";
-constexpr std::uint64_t largest_file = std::uint64_t{1} << 30;  // hundreds of times what there is
+constexpr std::uint64_t largest_file = std::uint64_t{1} << 30;  // hundreds of times the size of a real file
 
 struct header {
   std::array<char, 8> magic;
