@@ -15,7 +15,7 @@ namespace {
 
 using syclamp::program::print_error;
 
-/// What --help and --version ask for.
+/// Prints the text of --help or --version.
 int show_answer(const CLI::App& program, const CLI::ParseError& request) {
   std::ostringstream text;
   program.exit(request, text, text);
@@ -30,7 +30,7 @@ int run(CLI::App& program, int argc, char** argv) {
     return 0;
   } catch (const CLI::ParseError& request) {
     if (request.get_exit_code() == 0) return show_answer(program, request);
-    print_error(std::string(request.what()) + " (see syclamp --help)");
+    print_error(std::string(request.what()) + " (see `syclamp --help` and `syclamp COMMAND --help`)");
     return 2;
   } catch (const syclamp::program::interrupted& signal) {
     print_error(signal.signal == SIGTERM ? "terminated" : "interrupted");
@@ -45,12 +45,18 @@ int run(CLI::App& program, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   syclamp::program::reserve_standard_streams();
-  CLI::App program("Mixed-precision loss scaling for every device that SYCL reaches.", "syclamp");
+  CLI::App program("Mixed-precision loss scaling on SYCL devices: GPUs and CPUs.", "syclamp");
   program.set_version_flag("--version", syclamp::library_version());
   program.require_subcommand(1);
   program.footer(
-      "`syclamp COMMAND --help` explains a command.\n"
-      "Exit codes: 0 good, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C, 143 by SIGTERM.");
+      "Examples:\n"
+      "  syclamp info                                  check that the device works\n"
+      "  syclamp exponents --scale 65536               see which gradients FP16 loses without a loss scale\n"
+      "  syclamp simulate --preset pytorch --trace ..i..    see how a policy moves its scale\n"
+      "  syclamp train --compare                       train in FP32, FP16 and BF16 and compare\n"
+      "  syclamp bench --op adamw_step_clip            measure an optimizer step\n\n"
+      "`syclamp COMMAND --help` explains the options of a command.\n"
+      "Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted by Ctrl-C, 143 terminated by SIGTERM.");
   syclamp::program::add_info_command(program);
   syclamp::program::add_simulate_command(program);
   syclamp::program::add_exponents_command(program);

@@ -16,7 +16,7 @@ namespace syclamp {
 
 namespace backends {
 
-/// What is known of a device when its profile is chosen.
+/// The facts about a device from which its profile is chosen.
 struct device_facts {
   bool is_cpu = false;
   bool is_gpu = false;
@@ -59,8 +59,8 @@ constexpr void for_each_class(Profile& tuned, Action action) {
   action("blocks", tuned.blocks);
   action("scalar", tuned.scalar);
 }
-// A class that is missing above is missing here: 16 + 8 bytes are the name and the predicate.
-// The sum is rounded up to the alignment of a pointer.
+// Fails if a class is missing above: the profile has its classes, 16 bytes of name and 8 bytes of predicate, rounded up
+// to the alignment of a pointer.
 static_assert(sizeof(profile) == (24 + sizeof(reduction_tuning) + sizeof(streaming_tuning) + sizeof(apply_tuning) +
                                   sizeof(rows_tuning) + sizeof(matrix_tuning) + sizeof(blocks_tuning) +
                                   sizeof(scalar_tuning) + alignof(profile) - 1) /
@@ -84,7 +84,7 @@ std::vector<tuning_number> numbers_of(const Tuning& tuning) {
   return numbers;
 }
 
-/// The largest work-group that a profile asks a device for.
+/// The largest work-group of a profile.
 constexpr std::uint32_t max_group_size(const profile& tuned) {
   std::uint32_t largest = 0;
   for_each_class(tuned, [&](std::string_view, const auto& tuning) { largest = std::max(largest, tuning.group_size); });

@@ -17,7 +17,7 @@ struct settings {
   int repetitions = 101;
 };
 
-/// One row of results. Times are of one call, the slowest first ones left out.
+/// One row of results. Times are of one call; the first, slow calls are left out.
 struct result {
   std::string op;
   std::string grad_type;
@@ -30,7 +30,7 @@ struct result {
   double reference_gbps = 0;  ///< the same for the native loop, alternated with the operation
   double ratio = 0;           ///< gbps / reference_gbps
   std::uint64_t kernels = 0;  ///< kernels submitted by one call
-  std::string checksum;       ///< of what the operation computed: equal on equal devices
+  std::string checksum;       ///< of the result: equal on equal devices
   bool verified = false;      ///< the whole result was compared with a plain loop in double
 };
 

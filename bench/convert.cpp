@@ -53,7 +53,7 @@ result measure(const engine& engine, element_type reported, const settings& opti
   row.verified = holds_product(out.data, measured.out, values, measured.factor);
   row.checksum = checksum(&result, sizeof result);
 
-  two = 1.0f;  // in place, over and over: the numbers stay as they are
+  two = 1.0f;  // repeated in place: the numbers must not change
   comparison times;
   with_sizes(measured.in, measured.out, [&](auto* in_type, auto* out_type) {
     const auto* source = reinterpret_cast<decltype(in_type)>(in.data);

@@ -53,7 +53,7 @@ struct training {
 
 cost summary(const comparison& times, bool verified) { return {times.ours.median, times.reference.median, verified}; }
 
-/// The last gradient of all is Inf, so that nothing can be left out.
+/// The very last gradient is Inf, so that the whole list must be read.
 std::optional<cost> skipped_step(const engine& engine, const settings& options) {
   training run(engine, options, true);
   auto* last = reinterpret_cast<std::uint16_t*>(run.gradient.data) + options.elements - 1;
@@ -100,7 +100,7 @@ double host_seconds(const engine& engine, const std::function<void()>& submit) {
   return taken;
 }
 
-/// Gradients that a framework has allocated anew, in an order of its own, as every other step does.
+/// Every other step has gradients at new addresses in another order, as if a framework had reallocated them.
 std::optional<cost> new_addresses(const engine& engine, const settings&) {
   constexpr settings many{.elements = 160'000, .tensors = 10'000, .repetitions = 101};
   training run(engine, many, true);
@@ -180,13 +180,13 @@ std::optional<cost> host_step_recorded(const engine& engine, const settings&) {
 
 const std::vector<cost_row>& costs() {
   static const std::vector<cost_row> all = {
-      {"skipped_step", "an AdamW step with clipping that is skipped, over one that is applied", skipped_step},
-      {"loss_scaling", "scaler.step(AdamW) and update(), over apply() alone", loss_scaling},
-      {"new_addresses", "host time of a step with new addresses of 10000 tensors, over one with the same",
+      {"skipped_step", "skipped AdamW step with clipping / applied step", skipped_step},
+      {"loss_scaling", "scaler.step(AdamW) and update() / AdamW's apply() alone", loss_scaling},
+      {"new_addresses", "host time of a step with new addresses of 10000 tensors / with unchanged addresses",
        new_addresses},
 #if defined(SYCL_EXT_ONEAPI_KERNEL_COMPILER)
-      {"host_step", "host time of a step, 100000 parameters in 50 tensors, over an empty kernel's", host_step},
-      {"host_step_recorded", "the same with the step recorded as a graph", host_step_recorded},
+      {"host_step", "host time of a step with 100000 parameters in 50 tensors / of an empty kernel", host_step},
+      {"host_step_recorded", "host time of the same step recorded as a graph / of an empty kernel", host_step_recorded},
 #endif
   };
   return all;

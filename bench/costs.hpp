@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loss scaling costs, in times rather than in bytes: each figure is one time over another of the same run.
+// The cost of loss scaling as ratios of times: each figure is one time divided by another of the same run.
 #pragma once
 
 #include <functional>
@@ -13,14 +13,14 @@ namespace syclamp::bench {
 
 struct cost {
   double seconds = 0;            ///< median
-  double reference_seconds = 0;  ///< median of what it is compared with, alternated
-  bool verified = false;         ///< both did what their names say
+  double reference_seconds = 0;  ///< median of the reference, alternated with the measured operation
+  bool verified = false;         ///< both results were checked
 };
 
 struct cost_row {
   const char* name;
   const char* compares;                                                        ///< for people
-  std::function<std::optional<cost>(const engine&, const settings&)> measure;  ///< nothing: not on this device
+  std::function<std::optional<cost>(const engine&, const settings&)> measure;  ///< empty if the device cannot do it
 };
 
 /// In the order in which they run.

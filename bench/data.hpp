@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the measurements have in common: memory, gradients, lists, rows of results.
+// Shared by all measurements: memory, gradients, lists, rows of results.
 #pragma once
 
 #include <cstddef>

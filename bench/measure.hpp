@@ -17,10 +17,10 @@ struct comparison {
   timing reference;
 };
 
-/// Of an odd number of numbers, at least one.
+/// The median of an odd number of values.
 double median(std::vector<double> numbers);
 
-/// Calls both in turn, so that whatever else the machine does meets both alike. Each must return when it is done.
+/// Calls both alternately, so that other load on the machine affects both equally. Each must return when it is done.
 comparison alternate(int repetitions, const std::function<void()>& ours, const std::function<void()>& reference);
 
 /// FNV-1a of some bytes, in hexadecimal.

@@ -70,8 +70,7 @@ template void transform(const std::uint16_t*, std::uint16_t*, std::size_t, bool)
 
 namespace {
 
-/// Both halves of a 16-bit type's life: bits to FP32 and back by shifts, as BF16 does, so that any CPU has a vector for
-/// it.
+/// Converts a 16-bit type to FP32 and back by shifts, like BF16, because every CPU can vectorise shifts.
 inline float widened(std::uint16_t bits) {
   const std::uint32_t raw = std::uint32_t{bits} << 16;
   float value;
@@ -103,7 +102,8 @@ inline void step_block(const Gradient* __restrict g, float* __restrict w, float*
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-/// The same by hand, with the hardware's conversions: compilers make half vectors of a loop with types of two sizes.
+/// The same with intrinsics and hardware conversions: for a loop with two element sizes, compilers use only half of a
+/// vector.
 template <typename Gradient, unsigned Moments, bool Copy>
 __attribute__((target("avx2,fma,f16c"))) void step_by_hand(const Gradient* g, float* w, float* m, float* v,
                                                            std::uint16_t* copy, std::size_t count) {

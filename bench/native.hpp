@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine can do without SYCL: loops that a C++ compiler vectorises (AVX2 where there is) and OpenMP spreads
-// over the cores. They move the same bytes as an operation of ours and are its yardstick in the same run.
+// The speed of the machine without SYCL: loops that a C++ compiler vectorises (AVX2 if available) and OpenMP spreads
+// over the cores. They move the same bytes as an operation and are its reference in the same run.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,7 @@ const contender contenders[] = {{"sgd", sgd{.lr = 1e-3}, 0},
                                 {"adamw", adamw{}, 2},
                                 {"lion", lion{}, 1}};
 
-/// Streams of the native loop, skewed as the library's are: what is compared is code, not the luck of addresses.
+/// Streams of the native loop, skewed like the library's, so that addresses do not bias the comparison.
 struct native_memory {
   native_memory(const engine& engine, std::uint64_t elements, unsigned moments)
       : bytes(elements * sizeof(float) + page), memory(engine, bytes * (1 + moments)) {

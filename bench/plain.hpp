@@ -12,13 +12,13 @@ namespace syclamp::bench {
 /// The elements of an array of `fill`, exactly.
 std::vector<double> decoded(const void* data, std::uint64_t count, element_type type);
 
-/// True if `seen` says of `gradients`, which are stored as `type`, what is true.
+/// True if the inspection result of `gradients`, which are stored as `type`, is correct.
 bool is_true_of(const inspection& result, const std::vector<double>& gradients, element_type type);
 
 /// True if each element of `out` is `factor` times its gradient, rounded once to nearest even.
 bool holds_product(const void* out, element_type type, const std::vector<double>& gradients, double factor);
 
-/// True if `weights` are what one step makes of weights that were all 1. \param factor  unscales and clips the
+/// True if `weights` are the result of one step from weights that were all 1. \param factor  unscales and clips the
 /// gradients
 bool holds_first_step(const std::vector<float>& weights, const std::vector<double>& gradients, double factor,
                       const optimizer_settings& settings);

@@ -56,7 +56,7 @@ void run(const bench::settings& options, const char* gradients_file) {
       out.close();
       std::cout << (out.good() ? "written" : "failed") << '\n' << std::flush;
     } else {
-      throw invalid_argument("pytorch_partner: unknown request " + word);
+      throw invalid_argument("pytorch_partner: unknown request (expected step or weights):  " + word);
     }
   }
 }

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Seconds that `program arguments…` takes with kernels cached in `cache`, its output thrown away.
+/// Seconds that `program arguments…` takes with kernels cached in `cache`. Its output is discarded.
 double seconds_of(std::string program, std::vector<std::string> arguments, const fs::path& cache) {
   std::vector<char*> argv{program.data()};
   for (auto& entry : arguments) argv.push_back(entry.data());
@@ -40,7 +40,7 @@ double seconds_of(std::string program, std::vector<std::string> arguments, const
   int status = posix_spawn(&child, program.c_str(), &silence, nullptr, argv.data(), variables.data());
   if (status == 0) waitpid(child, &status, 0);
   posix_spawn_file_actions_destroy(&silence);
-  if (status != 0) throw std::runtime_error("cannot measure the start-up: " + program + " failed");
+  if (status != 0) throw std::runtime_error("cannot measure the start-up time: " + program + " failed");
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -53,7 +53,7 @@ double median_of(std::vector<double> times) {
 struct own_folder {
   own_folder() {
     std::string name = (fs::temp_directory_path() / "syclamp-start-up-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder like " + name);
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create a temporary folder like " + name);
     path = name;
   }
   ~own_folder() {

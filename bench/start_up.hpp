@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a user waits before anything happens.
+// Start-up times of a process.
 #pragma once
 
 #include <string>
@@ -18,10 +18,11 @@ struct start_up_times {
   start_up_time info;             ///< `syclamp info`
 };
 
-/// Starts `program` (the syclamp program) anew for each figure, with a kernel cache of its own. Medians of a few runs.
+/// Starts a new process of `program` (the syclamp program) for each figure, with its own kernel cache. Medians of a few
+/// runs.
 start_up_times measure_start_up(const std::string& program);
 
-/// What the new processes do.
+/// The work of the new processes.
 void first_operation();
 void first_step();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// syclamp bench: operations against native loops that move the same bytes, alternated in the same run.
+// syclamp bench: measures operations against native loops that move the same bytes, alternated in the same run.
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/commands/commands.hpp"
+#include "apps/support/help_text.hpp"
 #include "apps/support/standard_streams.hpp"
 #include "bench/bench.hpp"
 #include "bench/costs.hpp"
@@ -91,8 +92,8 @@ std::string csv_of(const json& results) {
   return text;
 }
 
-/// OpenMP's threads spin between two native loops and would take the cores away from the operation that is measured
-/// next. Whether they do is settled when the process starts, so it starts itself anew.
+/// OpenMP's threads spin between two native loops and would take the cores from the next operation. OMP_WAIT_POLICY
+/// prevents that, but is read when the process starts, so the process executes itself again.
 void let_openmp_threads_sleep() {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   setenv("OMP_WAIT_POLICY", "passive", 1);
@@ -137,7 +138,7 @@ void run(const options& options) {
   const bench::settings settings{.elements = std::uint64_t{1} << options.log2_size, .tensors = options.tensors};
   fmt::print("{}, profile {}\n", engine.queue().get_device().get_info<sycl::info::device::name>(),
              engine.profile_name());
-  fmt::print("{:<34} {:>18} {:>17}\n", "start-up of a process, in seconds", "nothing cached", "kernels cached");
+  fmt::print("{:<34} {:>18} {:>17}\n", "start-up time of a process, seconds", "nothing cached", "kernels cached");
   for (const auto& [name, time] :
        {std::pair{"first inspect", start_up.first_operation}, std::pair{"first step of AdamW", start_up.first_step},
         std::pair{"syclamp info", start_up.info}})
@@ -165,41 +166,45 @@ void run(const options& options) {
         options.json_file,
         json{{"context", context_of(engine, start_up)}, {"results", results}, {"costs", costs}}.dump(2) + "\n");
   if (!options.csv_file.empty()) write_output(options.csv_file, csv_of(results));
-  if (!all_verified) throw std::runtime_error("an operation gave a wrong result");
+  if (!all_verified) throw std::runtime_error("an operation gave a wrong result; see the rows marked WRONG RESULT");
 }
 
 }  // namespace
 
 void add_bench_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
-      "bench", "Measures operations against native loops that move the same bytes, alternated in the same run.");
+      "bench", "Measures the speed of operations. Each is alternated with a native loop that moves the same bytes.");
   const auto given = std::make_shared<options>();
   std::vector<std::string> names;
   for (const auto& [name, operation] : bench::operations()) names.push_back(name);
+  const std::string listed = wrapped(names);
   std::string described;
   for (const auto& row : bench::costs()) {
     names.push_back(row.name);
     described += fmt::format("\n  {:<18} {}", row.name, row.compares);
   }
-  command->add_option("--log2-size", given->log2_size, "Elements over all tensors, as a power of two")
+  command->add_option("--log2-size", given->log2_size, "Total number of elements over all tensors, as a power of two")
       ->check(CLI::Range(10, 34))
       ->capture_default_str();
-  command->add_option("--tensors", given->tensors, "How many tensors the elements are cut into")
+  command->add_option("--tensors", given->tensors, "Number of tensors that the elements are divided into")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
-  command->add_option("--op", given->ops, "Operation to measure; may be repeated; default: all")
-      ->check(CLI::IsMember(names));
-  command->add_option("--json", given->json_file, "Write the results to this file as JSON");
-  command->add_option("--csv", given->csv_file, "Write the results to this file as CSV");
-  // What measure_start_up runs.
+  command->add_option("--op", given->ops, "Operation or cost to measure, see below; may be repeated. Default: all")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(names).description(""));
+  command->add_option("--json", given->json_file, "Write the results to this file as JSON")->type_name("FILE");
+  command->add_option("--csv", given->csv_file, "Write the results to this file as CSV")->type_name("FILE");
+  // Hidden flags for the processes that measure_start_up starts.
   command->add_flag("--first-operation", given->first_operation)->group("");
   command->add_flag("--first-step", given->first_step)->group("");
   command->footer(
-      "GB/s counts the bytes that an operation must move. The reference is a native loop (AVX2 and OpenMP on x86) "
-      "that\n"
-      "moves as many; ratio is the one over the other. The first figures tell how long a new process takes to start.\n"
-      "Costs are times over other times (in JSON: `costs`), FP16 gradients, medians:" +
-      described);
+      "Example: syclamp bench --log2-size 25 --tensors 64 --op adamw_step_clip --json bench.json\n\n"
+      "First, the start-up time of a new process, with and without cached kernels.\n"
+      "Then one row per operation and gradient type. GB/s counts the bytes that the operation must move. The\n"
+      "reference is a native loop (AVX2 and OpenMP on x86) that moves the same bytes; ratio = GB/s / reference.\n"
+      "Then costs, which are ratios of two median times with FP16 gradients. In JSON, costs are in `costs`.\n\n"
+      "Operations:\n" +
+      listed + "\n\nCosts:" + described);
   command->callback([given] { run(*given); });
 }
 

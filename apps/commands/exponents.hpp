@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `syclamp exponents` has counted, and how it is drawn.
+// The result of `syclamp exponents`, and its drawings.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace syclamp::program {
 
-/// What becomes of numbers that are multiplied by a scale and stored as FP16.
+/// Counts of numbers that were multiplied by a scale and rounded to FP16.
 struct fp16_fate {
   float scale = 1.0f;
   std::uint64_t elements = 0;
@@ -20,17 +20,18 @@ struct fp16_fate {
   exponent_histogram exponents = {};  ///< of the scaled numbers, as FP32
 };
 
-/// Where numbers came from, and what becomes of them with each scale.
+/// The source of the numbers, and the counts for each scale.
 struct exponent_report {
-  std::string source;  ///< as a person reads it
+  std::string source;  ///< its name for people
   std::string type;
   std::uint64_t elements = 0;
-  std::uint64_t zero_count = 0;  ///< those that were zero to begin with
-  std::uint64_t not_finite = 0;  ///< those that were Inf or NaN to begin with
+  std::uint64_t zero_count = 0;  ///< zeros in the source
+  std::uint64_t not_finite = 0;  ///< Inf and NaN in the source
   std::vector<fp16_fate> fates = {};
 };
 
-/// What an FP16 makes of the numbers of a bin, but for those at its very ends, which are rounded to a neighbour.
+/// The class of FP16 numbers that the numbers of a bin are rounded to. At the ends of a bin, rounding may lead to the
+/// neighbouring class.
 enum class fp16_zone { zero, subnormal, normal, overflow };
 
 constexpr fp16_zone zone_of(int exponent) {
@@ -49,7 +50,7 @@ struct fp16_border {
 inline constexpr fp16_border fp16_borders[] = {
     {-24, "5.96e-08", "smallest subnormal"}, {-14, "6.10e-05", "smallest normal"}, {16, "65504", "largest"}};
 
-/// A share as people read it: a few are never shown as none.
+/// A share in percent. A small share is never shown as 0.
 std::string percent(std::uint64_t part, std::uint64_t all);
 
 std::string text_of(const exponent_report& report);

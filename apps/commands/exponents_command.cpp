@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// syclamp exponents: how large gradients are, and what FP16 makes of them with and without a scale.
+// syclamp exponents: the exponents of gradients, and which of them FP16 loses with and without a scale.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -33,7 +33,7 @@ struct options {
 };
 
 /// Numbers that are distributed as gradients often are: magnitudes log-normal round 2^-20.5, with a deviation of 4.5
-/// doublings, and some exact zeros. The same on every machine: no function of the C library has a say in it.
+/// doublings, and some exact zeros. The same on every machine, because no function of the C library is used.
 std::vector<float> made_up_sample() {
   constexpr std::size_t elements = 1u << 18;
   constexpr double middle = -20.5, spread = 4.5;
@@ -42,7 +42,7 @@ std::vector<float> made_up_sample() {
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
   std::vector<float> values(elements, 0.0f);
   for (float& value : values) {
-    double deviate = -6.0;  // twelve uniform numbers add up to nearly a normal one
+    double deviate = -6.0;  // the sum of twelve uniform numbers is nearly normal
     for (int i = 0; i < 12; ++i) deviate += uniform();
     const double logarithm = middle + spread * deviate, whole = std::floor(logarithm);
     const double magnitude = std::ldexp(1.0 + (logarithm - whole), static_cast<int>(whole));
@@ -64,7 +64,7 @@ void read_pieces(const options& options, const piece_handler& handle) {
   errno = 0;
   std::ifstream file(options.file, std::ios::binary);
   if (!file) refuse(std::strerror(errno));
-  if (std::filesystem::is_directory(options.file)) refuse("it is a folder");
+  if (std::filesystem::is_directory(options.file)) refuse("it is a folder; pass a file");
   std::vector<char> buffer(piece_elements * size);
   std::uint64_t bytes = 0;
   while (file) {
@@ -72,12 +72,12 @@ void read_pieces(const options& options, const piece_handler& handle) {
     const auto got = static_cast<std::size_t>(file.gcount());
     bytes += got;
     if (got % size != 0)
-      refuse(fmt::format("it has {} bytes, which is no whole number of {} elements of {} bytes", bytes,
-                         to_string(options.type), size));
+      refuse(fmt::format("it has {} bytes, which is not a multiple of the {} element size, {} bytes; check --type",
+                         bytes, to_string(options.type), size));
     if (got != 0) handle(buffer.data(), got / size);
   }
   if (file.bad()) refuse(std::strerror(errno));
-  if (bytes == 0) refuse("it is empty");
+  if (bytes == 0) refuse("the file is empty");
 }
 
 /// Memory of the device for one piece of data, and what it is turned into.
@@ -122,7 +122,8 @@ class workspace {
     fate.overflows += stored.inf_count - before.inf_count;
     fate.normals += elements - stored.zero_count - stored.subnormal_count - stored.inf_count - stored.nan_count;
     for (std::uint32_t i = 0; i < exponent_histogram::size; ++i) fate.exponents.counts[i] += histogram.counts[i];
-    if (std::bit_cast<std::uint32_t>(amax) > std::bit_cast<std::uint32_t>(fate.amax)) fate.amax = amax;  // NaN is most
+    if (std::bit_cast<std::uint32_t>(amax) > std::bit_cast<std::uint32_t>(fate.amax))
+      fate.amax = amax;  // NaN counts as the largest
   }
 
   engine engine_;
@@ -187,8 +188,8 @@ json json_of(const exponent_report& report, const options& options) {
 }
 
 void run(const options& options) {
-  if (!(options.scale >= 0x1p-126f && std::isfinite(options.scale)))  // a NaN is not, either
-    throw CLI::ValidationError("--scale", "a scale lies between 2^-126 and the largest FP32, 3.4028235e38");
+  if (!(options.scale >= 0x1p-126f && std::isfinite(options.scale)))  // also false for NaN
+    throw CLI::ValidationError("--scale", "the scale must be from 2^-126 to 3.4028235e38, the largest FP32 number");
   if (!options.svg_file.empty()) need_writable(options.svg_file);
   const exponent_report report = count(options);
   if (!options.svg_file.empty()) write_output(options.svg_file, svg_of(report));
@@ -204,10 +205,11 @@ void run(const options& options) {
 
 void add_exponents_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
-      "exponents", "Shows how large gradients are, by powers of two, and what becomes of them when stored as FP16.");
+      "exponents",
+      "Shows the magnitudes of gradients by powers of two, and which of them become zero, subnormal or Inf in FP16.");
   const auto given = std::make_shared<options>();
-  auto* file = command->add_option("--file", given->file,
-                                   "Gradients as they lie in memory, without a header; a made-up sample if not given");
+  auto* file = command->add_option("--file", given->file, "Raw gradients without a header. Default: a made-up sample")
+                   ->type_name("FILE");
   auto* type = command
                    ->add_option_function<std::string>(
                        "--type",
@@ -215,23 +217,26 @@ void add_exponents_command(CLI::App& program) {
                          given->type = *std::ranges::find_if(training_types,
                                                              [&](auto entry) { return to_string(entry) == name; });
                        },
-                       "How they are stored: float16, bfloat16 or float32, in this machine's byte order")
+                       "Element type of the file, in this machine's byte order")
                    ->check(CLI::IsMember({"float16", "bfloat16", "float32"}))
                    ->type_name("TYPE");
   file->needs(type);
   type->needs(file);
-  command->add_option("--scale", given->scale, "Show also what becomes of them with this loss scale")
+  command->add_option("--scale", given->scale, "Also show the gradients multiplied by this loss scale")
       ->type_name("S")
       ->default_str("1");
-  command->add_option("--svg", given->svg_file, "Write the picture to this file, as SVG");
-  command->add_flag("--json", given->as_json, "Print JSON: counts, shares, and [exponent, count] of each full bin");
+  command->add_option("--svg", given->svg_file, "Write the histogram to this file as SVG")->type_name("FILE");
+  command->add_flag("--json", given->as_json,
+                    "Print JSON: counts, shares, and [exponent, count] of each bin that is not empty");
   command->footer(
-      "Example: syclamp exponents --scale 65536\n\n"
-      "Without --file the numbers are made up: 262144 of them, always the same, with magnitudes that are log-normal\n"
-      "round 2^-20.5, as those of gradients often are. They come from no model. Exponents and shares are counted by\n"
-      "the device: numbers are multiplied by the scale in FP32 and rounded to FP16, as a backward pass would. In "
-      "JSON,\n"
-      "the exponent -127 stands for what is below 2^-126, and 128 for what is not finite in FP32.");
+      "Examples:\n"
+      "  syclamp exponents --scale 65536\n"
+      "  syclamp exponents --file gradients.bin --type float32 --scale 65536 --svg exponents.svg\n\n"
+      "Without --file, the numbers are made up: 262144 values, the same in every run. Their magnitudes are log-normal\n"
+      "around 2^-20.5, as those of gradients often are. They come from no model.\n"
+      "The device multiplies each number by the scale in FP32, rounds it to FP16 as a backward pass would, and "
+      "counts.\n"
+      "In JSON, the exponent -127 stands for magnitudes below 2^-126, and 128 for values that are not finite in FP32.");
   command->callback([given] { run(*given); });
 }
 

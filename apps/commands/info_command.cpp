@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// syclamp info: what this machine offers, and whether its arithmetic can be trusted.
+// syclamp info: the devices of this machine, and whether their arithmetic is strict.
 #include <algorithm>
 #include <memory>
 
@@ -15,7 +15,7 @@
 namespace syclamp::program {
 namespace {
 
-/// Ways to multiply matrices on the device, the preferred one first. None if no engine could be made for it.
+/// Paths of gemm on the device, the preferred path first. Empty if no engine can be made for the device.
 std::vector<matrix::gemm_path_report> gemm_paths_of(const device_report& device) {
   if (device.profile.empty()) return {};
   return matrix::gemm_paths(engine(sycl::queue{device.device, sycl::property::queue::in_order{}}));
@@ -70,7 +70,7 @@ void print_text(const system_report& report) {
     fmt::print("  driver       {}\n", device.driver);
     fmt::print("  units        {}, {:.1f} GiB of memory\n", device.compute_units,
                static_cast<double>(device.memory_bytes) / (1u << 30));
-    fmt::print("  types        FP16 {}, FP64 {} (never needed)\n", device.has_fp16 ? "yes" : "no",
+    fmt::print("  types        FP16 {}, FP64 {} (not needed)\n", device.has_fp16 ? "yes" : "no",
                device.has_fp64 ? "yes" : "no");
     if (!device.profile.empty()) {
       fmt::print("  profile      {}\n", device.profile);
@@ -103,28 +103,33 @@ void print_profile(const profile_report& profile, bool as_json) {
 
 void add_info_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
-      "info", "Shows devices, drivers, tuning profiles and the kernel cache, and tests each device's arithmetic.");
+      "info", "Lists devices, drivers, tuning profiles and the kernel cache, and tests the arithmetic of each device.");
   auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "Print JSON instead of text");
   auto profile = std::make_shared<std::string>();
   CLI::Option* asks_for_profile =
       command
           ->add_option("--profile", *profile,
-                       fmt::format("Print the numbers of a tuning profile instead: {}. Without a name, those of the "
-                                   "device that is used by default",
+                       fmt::format("Print the numbers of a tuning profile instead: {}. Without a name: the profile of "
+                                   "the default device",
                                    fmt::join(profile_names(), ", ")))
           ->check([](const std::string& name) -> std::string {
             const auto names = profile_names();
             if (name.empty() || std::ranges::find(names, name) != names.end()) return {};
-            return fmt::format("there is no profile {}; choose one of {}", name, fmt::join(names, ", "));
+            return fmt::format("the profile {} does not exist; choose one of {}", name, fmt::join(names, ", "));
           })
           ->type_name("[NAME]")
           ->expected(0, 1);
   command->footer(
-      "SYCLAMP_PROFILE=NAME forces a tuning profile, SYCLAMP_GEMM=NAME a way to multiply matrices;\n"
-      "ONEAPI_DEVICE_SELECTOR limits the devices that SYCL shows.\n"
-      "SYCLAMP_CACHE=off or SYCLAMP_CACHE_DIR=FOLDER say where compiled kernels are kept,\n"
-      "SYCLAMP_CACHE_SIZE=MIB how large that may be (1024; 0 is no limit).");
+      "Example: syclamp info --json\n\n"
+      "Environment variables:\n"
+      "  SYCLAMP_PROFILE=NAME         use this tuning profile (default: by device)\n"
+      "  SYCLAMP_GEMM=NAME            use this path of gemm (default: by device and matrix)\n"
+      "  ONEAPI_DEVICE_SELECTOR=...   limit the devices that SYCL reports (a variable of DPC++)\n"
+      "  SYCLAMP_CACHE=off            do not keep compiled kernels\n"
+      "  SYCLAMP_CACHE_DIR=FOLDER     folder for compiled kernels (default: ~/.cache/syclamp)\n"
+      "  SYCLAMP_CACHE_SIZE=MIB       size limit of that folder in MiB (default: 1024; 0: no limit)\n\n"
+      "Exit code 1 if no device can be used.");
   command->callback([as_json, profile, asks_for_profile] {
     if (asks_for_profile->count() != 0) {
       print_profile(describe_profile(profile->empty() ? engine().profile_name() : *profile), *as_json);
@@ -133,8 +138,8 @@ void add_info_command(CLI::App& program) {
     const system_report report = describe_system();
     *as_json ? print_json(report) : print_text(report);
     if (std::ranges::none_of(report.devices, &device_report::usable)) {
-      const engine none;  // if there is no device it says what to install
-      throw no_device_error("no device can be used; the problems above say why");
+      const engine none;  // throws and says what to install if there is no device at all
+      throw no_device_error("no device can be used; see the problems listed above");
     }
   });
 }

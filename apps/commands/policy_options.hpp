@@ -20,11 +20,11 @@ struct policy_options {
 };
 
 /// Adds --init, --growth, --backoff, --interval, --min, --max and --hysteresis.
-/// \param into  must live as long as the command
+/// \param options  must live as long as the command
 void add_policy_options(CLI::App& command, policy_options& options);
 
-/// A preset with other numbers.
-/// \throws invalid_argument if that is no policy
+/// A preset with the numbers of the options.
+/// \throws invalid_argument if the resulting policy is invalid
 scaling_policy policy_of(const std::string& preset_name, const policy_options& options);
 
 }  // namespace syclamp::program

@@ -48,7 +48,7 @@ row numbers_of(const std::string& name, const scaling_policy& policy) {
           policy.hysteresis == 1 ? "" : fmt::format("{} {}", policy.hysteresis, to_string(policy.hysteresis_mode))};
 }
 
-/// Markdown that can be read in a terminal, too.
+/// A Markdown table with aligned columns, so that it is readable in a terminal.
 std::string table_of(const std::vector<row>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 3);
   for (const row& row : rows)
@@ -93,7 +93,7 @@ nlohmann::ordered_json preset_list() {
 std::string preset_tables() {
   std::vector<row> numbers{
       {"preset", "init", "growth", "backoff", "interval", "test", "min", "max", "limits", "hysteresis"}};
-  std::vector<row> words{{"preset", "replays", "where the framework is broken, throws or leaves it open"}};
+  std::vector<row> words{{"preset", "replays", "differences and missing defaults"}};
   for (const preset_info& preset : scaling_presets()) {
     numbers.push_back(numbers_of(preset.name, scaling_preset(preset.name)));
     words.push_back({preset.name, preset.framework, preset.note});

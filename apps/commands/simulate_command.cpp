@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// syclamp simulate: what a policy makes of a sequence of clean and overflowing steps, or of a recorded run.
+// syclamp simulate: applies a policy to a sequence of clean and overflowing steps, or to a recorded run.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -26,7 +26,7 @@ struct options {
   bool on_host = false, as_json = false, lists_presets = false;
 };
 
-// What is read costs memory many times its size.
+// Limits of input files: parsed input takes many times its size in memory.
 constexpr std::size_t longest_trace = std::size_t{1} << 20, longest_ledger = std::size_t{256} << 20;
 
 std::vector<simulated_result> on_host(const scaling_policy& policy, const std::vector<simulated_step>& steps) {
@@ -37,7 +37,7 @@ std::vector<simulated_result> on_host(const scaling_policy& policy, const std::v
   return results;
 }
 
-/// Drives the kernels: gradients of zero_count, of which one is an Inf or a NaN where the trace says so.
+/// Drives the kernels with gradients of zero, one of which is Inf or NaN where the trace has `i` or `n`.
 std::vector<simulated_result> on_device(const scaling_policy& policy, const std::vector<simulated_step>& steps) {
   constexpr std::size_t elements = 64, kinds = 4;
   constexpr std::uint16_t infinity = 0x7c00, nan = 0x7e00;  // of FP16
@@ -72,7 +72,7 @@ std::vector<simulated_result> on_device(const scaling_policy& policy, const std:
   return results;
 }
 
-/// Numbers of JSON are finite; FP32 round-trips through a double.
+/// JSON has no Inf or NaN, so they become null. FP32 round-trips through double.
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 json json_of(const std::string& preset, const std::vector<simulated_result>& results) {
@@ -89,7 +89,7 @@ json json_of(const std::string& preset, const std::vector<simulated_result>& res
           {"applied", applied}, {"status", status},       {"outcome", outcome}};
 }
 
-/// Steps that follow each other and change nothing are one line.
+/// Prints consecutive equal steps that do not change the scale as one line.
 void print_table(const std::vector<simulated_result>& results) {
   fmt::print("{:>14}  {:<14} {:<16} {:>16} {:>16}\n", "steps", "outcome", "status", "scale before", "after");
   for (std::size_t first = 0; first < results.size();) {
@@ -132,10 +132,10 @@ void replay_ledger(const options& options, const scaling_policy& policy) {
     return;
   }
   print_table(report.results);
-  fmt::print("recorded: {} steps, {} skipped; of the gradients {:.2f} % were zero, {:.2f} % subnormal\n", report.steps,
+  fmt::print("recorded: {} steps, {} skipped; {:.2f} % of the gradients were zero, {:.2f} % subnormal\n", report.steps,
              report.recorded_skips, 100 * report.zero_share, 100 * report.subnormal_share);
-  fmt::print("with {}: {} skipped, scale {} at the end\n", options.preset, report.skips, report.final_scale);
-  fmt::print("largest static scale that would have been safe on every finite step: {}\n", report.max_safe_scale);
+  fmt::print("with {}: {} skipped, final scale {}\n", options.preset, report.skips, report.final_scale);
+  fmt::print("largest static scale without an overflow on any recorded finite step: {}\n", report.max_safe_scale);
 }
 
 void run(const options& options) {
@@ -172,40 +172,50 @@ std::string described_presets() {
 }  // namespace
 
 void add_simulate_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand(
-      "simulate", "Shows how a scaling policy moves its scale over a sequence of clean and overflowing steps.");
+  CLI::App* command = program.add_subcommand("simulate",
+                                             "Shows how a scaling policy moves its scale over a sequence of clean and "
+                                             "overflowing steps, or over a recorded run.");
   const auto given = std::make_shared<options>();
   std::vector<std::string> names;
   for (const preset_info& preset : scaling_presets()) names.push_back(preset.name);
-  command->add_option("--preset", given->preset, "Policy to simulate, see below")
-      ->check(CLI::IsMember(names))
+  command->add_option("--preset", given->preset, "Policy to simulate: one of the presets below")
+      ->check(CLI::IsMember(names).description(""))
       ->type_name("NAME")
       ->capture_default_str();
   add_policy_options(*command, given->numbers);
-  auto* trace = command->add_option("--trace", given->trace,
-                                    "The steps: . clean, i Inf, n NaN; @FILE reads them from a file of up to 1 MiB");
+  auto* trace =
+      command
+          ->add_option("--trace", given->trace,
+                       "The steps, one letter each: . clean, i Inf, n NaN. @FILE reads them from a file of up to 1 MiB")
+          ->type_name("STEPS");
   auto* ledger =
-      command->add_option("--ledger", given->ledger_file,
-                          "A recorded ledger (CSV or JSON lines, up to 256 MiB and 4194304 steps) instead: what would "
-                          "the policy have done?");
+      command
+          ->add_option(
+              "--ledger", given->ledger_file,
+              "Apply the policy to a recorded ledger instead: CSV or JSON lines, up to 256 MiB and 4194304 steps")
+          ->type_name("FILE");
   trace->excludes(ledger);
-  auto* list = command->add_flag("--list", given->lists_presets,
-                                 "List the presets with their numbers instead, as Markdown, or JSON with --json");
+  auto* list =
+      command->add_flag("--list", given->lists_presets,
+                        "List all presets with their numbers instead, as Markdown tables, or as JSON with --json");
   list->excludes(trace)->excludes(ledger);
   auto* where = command
                     ->add_option_function<std::string>(
                         "--where", [given](const std::string& where) { given->on_host = where == "host"; },
-                        "device: drive the kernels; host: the same rules on the host")
+                        "device: run the real kernels; host: apply the same rules on the host, without a device")
                     ->check(CLI::IsMember({"device", "host"}))
                     ->default_str("device");
   where->excludes(ledger);
-  command->add_flag("--json", given->as_json, "Print JSON: one entry for each step in each array");
-  command->footer("Example: syclamp simulate --preset megatron --interval 4 --trace ....i.ii....\n\n" +
-                  described_presets());
+  command->add_flag("--json", given->as_json, "Print JSON: arrays with one entry per step");
+  command->footer(
+      "Examples:\n"
+      "  syclamp simulate --preset megatron --interval 4 --trace ....i.ii....\n"
+      "  syclamp simulate --preset syclamp --ledger ledger.csv\n\n" +
+      described_presets());
   command->callback([given, command] {
     if (given->lists_presets) return list_presets(given->as_json);
     if (command->count("--trace") + command->count("--ledger") == 0)
-      throw CLI::RequiredError("simulate: --trace, --ledger or --list");
+      throw CLI::RequiredError("simulate: one of --trace, --ledger or --list");
     run(*given);
   });
 }

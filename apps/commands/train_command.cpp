@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// syclamp train: the same model in FP32, FP16 and BF16, with and without loss scaling, and what becomes of it.
+// syclamp train: trains the same model in FP32, FP16 and BF16, with and without loss scaling, and compares the results.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -30,14 +30,14 @@ using training::trainer;
 
 // --- Before ---
 
-/// What would throw away the work of hours at its end is found at once.
+/// Checks before training that all outputs can be written, so that no results are lost at the end.
 void prepare_outputs(const train_options& options) {
   if (!options.report_folder.empty()) {
     need_report_program();
     std::error_code failed;
     fs::create_directories(options.report_folder, failed);
     if (failed)
-      throw std::runtime_error(fmt::format("cannot make the folder {}: {}", options.report_folder, failed.message()));
+      throw std::runtime_error(fmt::format("cannot create the folder {}: {}", options.report_folder, failed.message()));
     need_writable(fs::path(options.report_folder) / "index.html");
   }
   if (!options.results_file().empty()) need_writable(options.results_file());
@@ -46,7 +46,7 @@ void prepare_outputs(const train_options& options) {
 
 // --- Running it ---
 
-/// Writes the checkpoint, if there is to be one.
+/// Writes checkpoints, if --checkpoint is given.
 class saver {
  public:
   saver(trainer& trainer, std::string file) : trainer_(trainer), file_(std::move(file)) {}
@@ -66,7 +66,7 @@ class saver {
   clock::time_point last_ = clock::now();
 };
 
-/// A task of which nothing is done yet.
+/// The result of a task before its first run.
 task_result begin_of(const engine& engine, const task& measured, const train_options& options) {
   const std::uint64_t epochs = options.epochs.value_or(measured.epochs);
   return {.task = measured.name,
@@ -80,7 +80,7 @@ task_result begin_of(const engine& engine, const task& measured, const train_opt
           .interrupted = true};
 }
 
-/// Adds the runs of a task to its result, one by one: whatever ends it, what was trained until then is there.
+/// Adds the runs of a task to its result, one by one, so that an exception loses only the current run.
 void train_task(const engine& engine, const task& measured, const train_options& options, task_result& result) {
   for (const run_settings& settings : runs_of(options)) {
     if (interruption::is_asked_for()) return;
@@ -111,8 +111,8 @@ void train_task(const engine& engine, const task& measured, const train_options&
   result.interrupted = interruption::is_asked_for();
 }
 
-/// Trains all tasks that there is time for.
-/// \param results  gets what there is, also if this throws
+/// Trains the tasks in order until the user interrupts.
+/// \param results  receives the results so far, also if this throws
 void train_all(const engine& engine, const std::vector<task>& tasks, const train_options& options,
                std::vector<task_result>& results) {
   for (const task& measured : tasks) {
@@ -126,7 +126,7 @@ void train_all(const engine& engine, const std::vector<task>& tasks, const train
 
 // --- After ---
 
-/// The object of the one task that was asked for, or an array of them.
+/// The JSON object of a single task, or an array of objects for several tasks.
 std::string text_of(const train_options& options, const std::vector<task_result>& results) {
   json all = json::array();
   for (const task_result& result : results) all.push_back(training::json_of(result));
@@ -145,7 +145,7 @@ void write_results(const train_options& options, const std::vector<task_result>&
   fmt::print("\nThe report is {}\n", printable((fs::path(options.report_folder) / "index.html").string()));
 }
 
-/// Training has failed: keeps what it had shown until then.
+/// Writes the results so far after training has failed.
 void rescue_results(const train_options& options, std::vector<task_result>& results) {
   std::erase_if(results, [](const task_result& result) { return result.runs.empty(); });
   if (results.empty()) return;
@@ -180,7 +180,7 @@ void run(const train_options& options) {
 
 void add_train_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
-      "train", "Trains a small model in one precision, or in all of them, and shows what loss scaling does for it.");
+      "train", "Trains a small model in FP32, FP16 or BF16, with or without loss scaling, and reports the effect.");
   const auto given = std::make_shared<train_options>();
   add_train_options(*command, *given);
   command->callback([given] {

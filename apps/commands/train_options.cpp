@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "apps/support/help_text.hpp"
+
 namespace syclamp::program {
 namespace {
 
@@ -35,7 +37,8 @@ scaling_policy scaling_named(const std::string& name, const policy_options& numb
   if (const std::string prefix = "static:"; name.starts_with(prefix)) {
     double scale = 0.0;
     if (!CLI::detail::lexical_cast(name.substr(prefix.size()), scale))
-      throw invalid_argument(fmt::format("\"{}\": {} is no number", name, name.substr(prefix.size())));
+      throw invalid_argument(
+          fmt::format("\"{}\": {} is not a number; write for example static:1024", name, name.substr(prefix.size())));
     return fixed_at(scale);
   }
   return policy_of(name == "dynamic" ? "syclamp" : name, numbers);
@@ -45,14 +48,14 @@ bool is_preset(const std::string& scaling) {
   return scaling != "none" && scaling != "static" && !scaling.starts_with("static:");
 }
 
-/// --data, else the folder SYCLAMP_DATA, else the folder of set-up.
+/// --data, else digits.csv in the folder SYCLAMP_DATA, else in the folder of ./run setup.
 std::filesystem::path digits_file(const train_options& options) {
   if (!options.data_file.empty()) return options.data_file;
   const char* folder = std::getenv("SYCLAMP_DATA");
   return std::filesystem::path(folder != nullptr && *folder != '\0' ? folder : SYCLAMP_DATA_FOLDER) / "digits.csv";
 }
 
-/// As a POSIX shell reads it.
+/// Quotes a word for a POSIX shell.
 std::string quoted(const std::string& word) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -74,46 +77,47 @@ std::string explanation() {
   std::vector<std::string> names;
   for (const preset_info& preset : scaling_presets()) names.push_back(preset.name);
   return fmt::format(
-      R"(Tasks:
+      R"(Examples:
+  syclamp train --compare                                   shows why FP16 needs loss scaling
+  syclamp train --compare --init 16777216 --max 4294967296 --interval 50     shows skips and growth
+  syclamp train --task digits --precision bf16 --scaling none
+  syclamp train --epochs 10 --checkpoint a.ckpt             saves a run of 10 epochs
+  syclamp train --epochs 20 --checkpoint a.ckpt --resume    resumes it; bit-identical to 20 epochs without a stop
+
+Tasks:
   field    A surrogate for a simulation: 8 parameters in, a damped spherical wave at 16 x 16 x 16 points out. Four
-           batches of 4096 samples. The loss is the mean over all points, so the gradient of an output is about
-           1e-7 of its error, where FP16 ends: without loss scaling it is lost.
-  digits   Handwritten digits of 8 x 8 pixels (the 1797 that scikit-learn carries, the last 360 held out). Looked for
-           in --data FILE, $SYCLAMP_DATA/digits.csv, and where ./run setup has put it.
+           batches of 4096 samples. The loss is the mean over all points, so the gradient of an output is about 1e-7
+           times its error. That is near the smallest FP16 number, so it is lost without loss scaling.
+  digits   Handwritten digits of 8 x 8 pixels: the 1797 of scikit-learn, the last 360 held out. The file is --data FILE,
+           else $SYCLAMP_DATA/digits.csv, else the one that ./run setup downloads.
 
-Precision: weights are FP32 in any case; fp16 and bf16 are the formats of the copy that computes, of activations and of
-gradients. Sums of products, softmax and losses are FP32.
+Precision: master weights are always FP32. With fp16 and bf16, the model's working copy, the activations and the
+gradients are in that format. Sums of products, softmax and losses are FP32.
 
-Scaling: none; static or static:S, a fixed scale, {0} by default; dynamic, which is the preset syclamp; or a preset:
+Scaling: none; static, a fixed scale of {0}; static:S, a fixed scale of S; dynamic, the preset syclamp; or a preset:
 {1}.
-Options --init to --hysteresis change the numbers of a preset.
+The options --init to --hysteresis change the numbers of a preset.
 
-What is told of a run:
-  held-out loss       on samples that are not learnt from, after the last step; a run that has diverged has none
-  gradients that are 0   share of stored gradients, of the output and of all weights, that are exactly zero: the mean
-                      over the last steps of all epochs. The JSON has the weights alone, too.
-  steps skipped       because a gradient was not finite
-  scaling's share     time of inspecting gradients and moving the scale, of the whole step; medians by the device's
-                      clock. Without scaling nothing is inspected, and it is 0.
+Columns of the table:
+  held-out loss          loss on samples that were not used for training, after the last step
+  gradients that are 0   share of all stored gradients, of the output and of the weights, that are exactly zero: the
+                         mean over the last steps of all epochs. The JSON also has the share of the weights alone.
+  steps skipped          because a gradient was not finite
+  scaling's share        time of inspecting gradients and updating the scale, as a share of the whole step. Medians by
+                         the device's clock. Without scaling nothing is inspected, and the share is 0.
 
 JSON: {{task, command, seed, epochs, steps, batch, parameters, device, version, interrupted, …, runs: [{{name, loss,
-accuracy, zero_share, zero_share_weights, skips, final_scale, seconds, scaling_share, loss_curve, …}}]}}; a list of such
-objects for several tasks. What is not finite or not known is null. Curves have a point for each step or epoch; those of
-more than {2} points, and `skipped_steps`, have every second one, every fourth, and so on, and the last. `skips` and all
-other numbers are of all steps.
+accuracy, zero_share, zero_share_weights, skips, final_scale, seconds, scaling_share, loss_curve, …}}]}}; for several
+tasks, a list of such objects. Values that are not finite or not known are null. Curves have one point per step or per
+epoch. Curves of more than {2} points, and `skipped_steps`, are thinned to every second point, every fourth, and so on,
+and keep the last point. `skips` and all other numbers cover all steps.
 
-The page of --report is made by the Python of ./run setup, or by $SYCLAMP_PYTHON, with what setup/report.lock lists.
+--report uses the Python of ./run setup, or $SYCLAMP_PYTHON, which needs the packages of setup/report.lock.
 
-Ctrl-C and SIGTERM end training with what there is: results and the checkpoint are written. Exit code 130 or 143.
---json, --report and --checkpoint replace files at once. They follow links of yours and of root, but of nobody else.
-
-Examples:
-  syclamp train --compare                                   why loss scaling is needed
-  syclamp train --task digits --precision bf16 --scaling none
-  syclamp train --compare --init 16777216 --max 4294967296 --interval 50     one sees skips and growth
-  syclamp train --epochs 10 --checkpoint a.ckpt, and then
-  syclamp train --epochs 20 --checkpoint a.ckpt --resume    the same as 20 epochs at once, bit by bit)",
-      static_scale, fmt::join(names, ", "), training::curve<training::loss_point>::most);
+Ctrl-C and SIGTERM stop training and still write the results so far and the checkpoint. The exit code is then 130 or
+143. --json, --report and --checkpoint replace files atomically. They follow symbolic links only if the links belong to
+you or to root.)",
+      static_scale, wrapped(names), training::curve<training::loss_point>::most);
 }
 
 }  // namespace
@@ -175,37 +179,43 @@ void add_train_options(CLI::App& command, train_options& options) {
   for (const preset_info& preset : scaling_presets()) scalings.push_back(preset.name);
   const auto is_scaling = [scalings](const std::string& name) {
     const bool is_known = name.starts_with("static") || std::ranges::find(scalings, name) != scalings.end();
-    return is_known ? std::string{} : name + " is none of " + fmt::format("{}, static:S", fmt::join(scalings, ", "));
+    return is_known ? std::string{}
+                    : name + " does not exist; choose one of " + fmt::format("{}, static:S", fmt::join(scalings, ", "));
   };
-  command.add_option("--task", options.tasks, "What to learn: field, digits or all; may be repeated")
+  command.add_option("--task", options.tasks, "Task to learn, see below; may be repeated")
       ->check(CLI::IsMember(choices))
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--precision", options.precision, "fp32, fp16 or bf16")
+  command.add_option("--precision", options.precision, "Format of activations, gradients and the model's working copy")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--scaling", options.scaling, "Loss scaling: none, static:S, dynamic or a preset, see below")
+  command
+      .add_option("--scaling", options.scaling, "Loss scaling: none, static, static:S, dynamic or a preset, see below")
       ->check(CLI::Validator(is_scaling, "", "scaling"))
       ->type_name("NAME")
       ->capture_default_str();
-  auto* compares = command.add_flag("--compare", options.compares,
-                                    "Train in fp32, fp16-none, fp16-static, fp16-dynamic and bf16, with the same data");
+  auto* compares =
+      command.add_flag("--compare", options.compares,
+                       "Train five runs with the same data: fp32, fp16-none, fp16-static, fp16-dynamic and bf16");
   compares->excludes("--precision")->excludes("--scaling");
-  command.add_option("--epochs", options.epochs, "How often to go through the samples; default: what the task needs")
+  command.add_option("--epochs", options.epochs, "Number of passes over the samples. Default: the task's own")
       ->check(CLI::Range(1, 1'000'000));
-  command.add_option("--seed", options.seed, "Of the first weights and of the order of samples")->capture_default_str();
+  command.add_option("--seed", options.seed, "Seed of the initial weights and of the order of samples")
+      ->capture_default_str();
   add_policy_options(command, options.numbers);
-  command.add_option("--data", options.data_file, "File of the task digits");
-  command.add_option("--json", options.json_file, "Write everything that was measured to this file as JSON");
-  command.add_option("--report", options.report_folder, "Make a page of it: FOLDER/index.html")->type_name("FOLDER");
-  auto* checkpoint =
-      command.add_option("--checkpoint", options.checkpoint_file,
-                         fmt::format("Save the run to this new file, every {} s, at its end, on Ctrl-C and on SIGTERM",
-                                     time_between_checkpoints.count()));
+  command.add_option("--data", options.data_file, "Data file of the task digits")->type_name("FILE");
+  command.add_option("--json", options.json_file, "Write all results to this file as JSON")->type_name("FILE");
+  command.add_option("--report", options.report_folder, "Write an HTML report to FOLDER/index.html")
+      ->type_name("FOLDER");
+  auto* checkpoint = command.add_option("--checkpoint", options.checkpoint_file,
+                                        fmt::format("Save the run to this file every {} s, at the end, and on Ctrl-C "
+                                                    "or SIGTERM. The file must not exist, except with --resume",
+                                                    time_between_checkpoints.count()));
   checkpoint->excludes(compares)->type_name("FILE");
   command
-      .add_flag("--resume", options.resumes, "Go on with the run of --checkpoint; --epochs counts from its beginning")
+      .add_flag("--resume", options.resumes,
+                "Resume the run of --checkpoint. --epochs counts from the beginning of that run")
       ->needs(checkpoint);
   command.add_option("--batch", options.batch)->group("");  // for tests
   command.footer(explanation());
@@ -219,14 +229,15 @@ void check_train_options(train_options& options) {
   options.tasks = tasks;
   const std::string& file = options.checkpoint_file;
   if (tasks.size() > 1 && !file.empty())
-    throw CLI::ValidationError("--checkpoint", "holds one run; train one task at a time");
+    throw CLI::ValidationError("--checkpoint", "a checkpoint holds one run; train one task at a time");
   if (std::error_code failed; !file.empty() && !options.resumes && std::filesystem::exists(file, failed))
     throw CLI::ValidationError(
-        "--checkpoint", file + " is there already; go on with its run by --resume, or remove it, or name another file");
+        "--checkpoint",
+        file + " already exists; resume its run with --resume, remove the file, or choose another file");
   if (!options.compares && !is_preset(options.scaling) && options.numbers.has_any())
     throw CLI::ValidationError(
         "--scaling",
-        options.scaling + " has no numbers that could be changed; --init to --hysteresis are for dynamic or a preset");
+        options.scaling + " does not use --init to --hysteresis; omit them, or choose dynamic or a preset");
   try {
     runs_of(options);
   } catch (const invalid_argument& wrong) {

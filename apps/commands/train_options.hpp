@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `syclamp train` is asked for.
+// The options of `syclamp train`.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ struct train_options {
   policy_options numbers;
   std::string data_file, json_file, report_folder, checkpoint_file;
 
-  /// Where the results go; empty if nowhere.
+  /// The file for the results; empty if there is none.
   std::filesystem::path results_file() const;
 };
 
@@ -33,7 +33,7 @@ struct train_options {
 void add_train_options(CLI::App& command, train_options& options);
 
 /// Makes `tasks` a list of tasks without repetition.
-/// \throws CLI::ValidationError if options do not go together
+/// \throws CLI::ValidationError if options contradict each other
 void check_train_options(train_options& options);
 
 /// \throws invalid_argument if there is no such scaling
@@ -41,7 +41,7 @@ std::vector<training::run_settings> runs_of(const train_options& options);
 
 training::task task_named(const std::string& name, const train_options& options);
 
-/// What makes the same runs of a task again, but for where results go; words are quoted as a shell wants them.
+/// The command line that repeats the runs of a task, without output options. Words are quoted for a shell.
 std::string command_of(const train_options& options, const std::string& task, std::uint64_t epochs);
 
 }  // namespace syclamp::program

@@ -7,7 +7,7 @@ namespace syclamp::program {
 namespace {
 
 std::atomic<int> first_signal = 0;
-static_assert(std::atomic<int>::is_always_lock_free, "a handler of signals may not wait");
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not block");
 
 void note(int signal) {
   int none = 0;
@@ -24,7 +24,7 @@ interruption::interruption() {
   sigemptyset(&noted.sa_mask);
   for (std::size_t i = 0; i < signals.size(); ++i) {
     sigaction(signals[i], nullptr, &before_[i]);
-    if (before_[i].sa_handler == SIG_IGN) continue;  // whoever started the program does not want it to be interrupted
+    if (before_[i].sa_handler == SIG_IGN) continue;  // the parent process has disabled this signal
     sigaction(signals[i], &noted, nullptr);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and SIGTERM that let a command end in order.
+// Lets a command stop in an orderly way on Ctrl-C and SIGTERM.
 #pragma once
 
 #include <array>
@@ -7,14 +7,14 @@
 
 namespace syclamp::program {
 
-/// A command ended early because it was asked to. Its exit code is 128 and the number of the signal, as shells have it:
-/// 130 for SIGINT, 143 for SIGTERM.
+/// Thrown when a signal has ended a command early. The exit code is 128 plus the signal number, as in shells: 130 for
+/// SIGINT, 143 for SIGTERM.
 struct interrupted {
   int signal;
 };
 
 /// While one lives, the first SIGINT or SIGTERM (which clusters send before they end a job) is noted instead of ending
-/// the program; a second one of the same kind ends it as ever. A signal that is ignored stays ignored.
+/// the program; a second one of the same kind ends it at once. A signal that is ignored stays ignored.
 class interruption {
  public:
   interruption();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far something has come, on a terminal.
+// A progress bar for terminals.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,8 @@
 
 namespace syclamp::program {
 
-/// A line on standard error that is written over and over, and gone at the end. Nothing if that is no terminal.
+/// A line on standard error that is overwritten with each update and removed at the end. Prints nothing if standard
+/// error is not a terminal.
 class progress_bar {
  public:
   explicit progress_bar(std::string title);

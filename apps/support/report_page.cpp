@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The environment's Python, or the one that set-up has made for reports.
+/// SYCLAMP_PYTHON, or the Python that ./run setup has installed for reports.
 fs::path python() {
   if (const char* named = std::getenv("SYCLAMP_PYTHON"); named != nullptr && *named != '\0') return named;
   return SYCLAMP_REPORT_PYTHON;
@@ -45,7 +45,7 @@ bool can_run(const fs::path& program) {
 }
 
 /// Runs a program in a process group of its own, so that Ctrl-C of a terminal does not reach it.
-/// \return what is wrong, if anything is
+/// \return the problem; empty if there is none
 std::string run_apart(std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -57,10 +57,10 @@ std::string run_apart(std::vector<std::string> words) {
   pid_t child = 0;
   const int problem = posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environ);
   posix_spawnattr_destroy(&attributes);
-  if (problem != 0) return fmt::format("{} does not start: {}", words[0], std::strerror(problem));
+  if (problem != 0) return fmt::format("cannot start {}: {}", words[0], std::strerror(problem));
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return fmt::format("{} was lost: {}", words[0], std::strerror(errno));
+    if (errno != EINTR) return fmt::format("lost track of {}: {}", words[0], std::strerror(errno));
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "" : "the report program failed, see above";
 }
 
@@ -70,11 +70,12 @@ void need_report_program() {
   const fs::path interpreter = python(), program = report_program();
   if (!can_run(interpreter))
     throw std::runtime_error(
-        fmt::format("--report: there is no {} that can be run; ./run setup makes it, or set SYCLAMP_PYTHON to a Python "
-                    "with what setup/report.lock lists",
+        fmt::format("--report: the Python interpreter {} does not exist or is not executable; run ./run setup, or set "
+                    "SYCLAMP_PYTHON to a Python with the packages of setup/report.lock",
                     interpreter.string()));
   if (std::error_code failed; !fs::exists(program / "__main__.py", failed))
-    throw std::runtime_error(fmt::format("--report: there is no report program in {}", program.string()));
+    throw std::runtime_error(
+        fmt::format("--report: the report program is missing in {}; reinstall syclamp", program.string()));
 }
 
 void make_report(const fs::path& json_file, const fs::path& folder) {
@@ -82,8 +83,8 @@ void make_report(const fs::path& json_file, const fs::path& folder) {
   const std::string problem =
       run_apart({python().string(), report_program().string(), json_file.string(), "-o", page.string()});
   if (!problem.empty())
-    throw std::runtime_error(fmt::format("cannot make {}: {}; what training has shown is in {}", page.string(), problem,
-                                         json_file.string()));
+    throw std::runtime_error(
+        fmt::format("cannot write {}: {}; the training results are in {}", page.string(), problem, json_file.string()));
 }
 
 }  // namespace syclamp::program

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page that shows what training has shown.
+// The HTML report of `syclamp train`.
 #pragma once
 
 #include <filesystem>
 
 namespace syclamp::program {
 
-/// Before training: whether there is a Python and a program that make reports.
+/// Checks before training that the Python and the program for reports exist.
 /// \throws std::runtime_error that says what is missing
 void need_report_program();
 
-/// Has `folder`/index.html made from a JSON of `syclamp train`, by the Python program of pages/. Ctrl-C does not end
-/// that program.
-/// \throws std::runtime_error that says what is missing, or what the program said
+/// Makes `folder`/index.html from a JSON file of `syclamp train`, with the Python program of apps/report. Ctrl-C does
+/// not end that program.
+/// \throws std::runtime_error that names the missing file, or the failure of the program
 void make_report(const std::filesystem::path& json_file, const std::filesystem::path& folder);
 
 }  // namespace syclamp::program

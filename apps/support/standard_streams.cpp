@@ -17,7 +17,7 @@ namespace syclamp::program {
 void reserve_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
-    // The lowest number that is free is this one. Open the wrong way, so that whoever uses it gets an error.
+    // open() returns the lowest free number, which is this one. The wrong direction makes every use fail.
     const int opened = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     if (opened > STDERR_FILENO) close(opened);
   }

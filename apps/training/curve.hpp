@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has been seen again and again, however long a run takes, in room that is bounded.
+// A curve of measured points with bounded size, however long the run is.
 #pragma once
 
 #include <bit>
@@ -23,13 +23,14 @@ class curve {
 
   curve() = default;
 
-  /// Goes on with a curve.
+  /// Continues a saved curve.
   /// \throws invalid_argument unless a curve to which so many points were added keeps as many as these
   curve(std::vector<Point> points, std::uint64_t added) : points_(std::move(points)), added_(added) {
     const std::uint64_t kept = added == 0 ? 0 : (added - 1) / stride() + 1 + (last_is_extra() ? 1 : 0);
     if (points_.size() != kept)
       throw invalid_argument(
-          fmt::format("of {} points a curve keeps {}, but there are {}; it is damaged", added, kept, points_.size()));
+          fmt::format("a curve of {} points keeps {}, but there are {}; the file is damaged, so use another copy",
+                      added, kept, points_.size()));
   }
 
   void add(const Point& point) {

@@ -20,13 +20,13 @@ constexpr std::uint64_t pixels = 64, classes = 10, rows = 1797, held_out_rows = 
 constexpr unsigned brightest = 16;
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
-  throw file_error(
-      fmt::format("cannot use {}: {}; ./run setup makes it anew, and --data names another file", file.string(), why));
+  throw file_error(fmt::format(
+      "cannot use {}: {}; run ./run setup to download it again, or pass another file with --data", file.string(), why));
 }
 
-/// The whole file; what is not a file of digits may have no end.
+/// Reads the whole file, with a limit, because a wrong path may lead to an endless file.
 std::string text_of(const std::filesystem::path& file) {
-  constexpr std::size_t max_bytes = 1u << 20;  // four times what is expected
+  constexpr std::size_t max_bytes = 1u << 20;  // four times the expected size
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) refuse(file, std::strerror(errno));
@@ -48,8 +48,9 @@ void read_line(std::string_view line, std::uint64_t number, const std::filesyste
     const auto [after, problem] = std::from_chars(at, end, value);
     const bool is_last = column == pixels;
     if (problem != std::errc{} || value > most || (is_last ? after != end : after == end || *after != ','))
-      refuse(file, fmt::format("column {} of line {} is not a number from 0 to {}, or the line has not {} of them",
-                               column + 1, number, most, pixels + 1));
+      refuse(file,
+             fmt::format("column {} of line {} is not a number from 0 to {}, or the line does not have {} columns",
+                         column + 1, number, most, pixels + 1));
     if (is_last) {
       target.labels.push_back(value);
     } else {
@@ -65,7 +66,7 @@ void read_line(std::string_view line, std::uint64_t number, const std::filesyste
 task digits_task(const std::filesystem::path& file, std::uint64_t batch) {
   task digits{.name = "digits",
               .model = {.widths = {pixels, 512, 512, classes}},
-              .batch = 479,  // a third of what there is to learn from
+              .batch = 479,  // a third of the training samples
               .epochs = 40,
               .optimizer = {.lr = 1e-3},
               .schedule = {.kind = lr_schedule::shape::decay, .gamma = 0.5f, .warm_up = 3, .steps = 30}};
@@ -79,8 +80,8 @@ task digits_task(const std::filesystem::path& file, std::uint64_t batch) {
   }
   if (number != rows) refuse(file, fmt::format("it has {} lines instead of {}", number, rows));
   if (digits.batch > digits.training.count)
-    throw invalid_argument(
-        fmt::format("train: a batch of {} is more than the {} samples", batch, digits.training.count));
+    throw invalid_argument(fmt::format("train: --batch is {}; it must be at most the number of samples, {}", batch,
+                                       digits.training.count));
   return digits;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The task `field`: what codes do that replace a simulation by a model of it. The loss is the mean over all points of
+// The task `field`: a surrogate model that replaces a simulation. The loss is the mean over all points of
 // all samples, so the gradient of an output is 2 / (4096 · 4096) of its error: about 1e-7, where FP16 ends.
 #include <array>
 #include <cmath>
@@ -93,7 +93,8 @@ task field_task(std::uint64_t batch) {
              .schedule = {.kind = lr_schedule::shape::decay, .gamma = 0.5f, .warm_up = 10, .steps = 60}};
   if (batch != 0) field.batch = batch;
   constexpr std::uint64_t most = 1u << 16;
-  if (field.batch > most) throw invalid_argument(fmt::format("train: a batch of {} is more than {}", batch, most));
+  if (field.batch > most)
+    throw invalid_argument(fmt::format("train: --batch is {}; it must be at most {}", batch, most));
   const std::uint64_t count = field.batch * batches;
   field.training = make_samples(0, count);
   field.held_out = make_samples(count, (field.batch + 3) / 4);

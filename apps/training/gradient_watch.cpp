@@ -55,7 +55,7 @@ void gradient_watch::need_same(const run_result& result) const {
   bool is_same = saved.size() == (result.looks == 0 ? 0 : list.size());
   for (std::size_t i = 0; is_same && i < saved.size(); ++i)
     is_same = saved[i].name == list.name(i) && saved[i].elements == list[i].count();
-  if (!is_same) throw invalid_argument("its notes are of other tensors than those of this model");
+  if (!is_same) throw invalid_argument("its notes describe other tensors than those of this model");
 }
 
 }  // namespace syclamp::training

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of gradients in their format: zero_count, subnormal_count, exponents.
+// Statistics of stored gradients: zeros, subnormals, exponents.
 #pragma once
 
 #include "apps/training/result.hpp"
@@ -11,7 +11,7 @@ class gradient_watch {
  public:
   gradient_watch(const engine& engine, const tensor_list& weights, const const_array_view& output);
 
-  /// Adds what there is now to a result. Waits.
+  /// Adds the statistics of the present gradients to a result. Waits.
   void record(std::uint64_t step, run_result& result) const;
 
   /// \throws invalid_argument if a result is of other tensors

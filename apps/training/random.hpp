@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers that are the same on every machine: no function of the standard library has a say in them.
+// Random numbers that are the same on every machine, because no distribution of the standard library is used.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of training has shown. Numbers that are not finite are told as null.
+// The results of a training run. JSON has null for numbers that are not finite.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace syclamp::training {
 
 inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-/// Where gradients were looked at: over all looks.
+/// Statistics of a gradient tensor over all inspections.
 struct tensor_result {
   std::string name;
   std::uint64_t elements = 0;
-  double zeros = 0.0, subnormals = 0.0;  ///< added up over all looks
+  double zeros = 0.0, subnormals = 0.0;  ///< summed over all inspections
   double amax = 0.0;                     ///< largest finite one, as it was stored: scaled
 };
 

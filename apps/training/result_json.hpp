@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `syclamp train` has to tell other programs: a contract, see --help.
+// The JSON of `syclamp train`. Its keys are a contract, see --help.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -30,8 +30,8 @@ std::string table_of(const task_result& task) {
                         percent(run.accuracy(), 1), percent(run.zero_share(), 2), run.skips(),
                         scale_of(run.final_scale), run.seconds, percent(run.times.scaling_share(), 2));
   return text +
-         "Gradients that are 0: of all that are stored, the output's and the weights'. "
-         "The weights' alone are in the JSON.\n";
+         "Gradients that are 0: share of all stored gradients, the output's and the weights'. "
+         "The JSON also has the share of the weights' gradients alone.\n";
 }
 
 }  // namespace syclamp::training

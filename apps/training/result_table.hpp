@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `syclamp train` tells people.
+// The table that `syclamp train` prints.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 namespace syclamp::training {
 namespace {
 
-using json = nlohmann::json;  // keys in the order of the alphabet, as ever in notes
+using json = nlohmann::json;  // notes have their keys in alphabetical order
 constexpr int notes_version = 3;
 
 /// For messages: short, on one line.
@@ -22,7 +22,7 @@ std::string text_of(const json& value) {
 }
 
 [[noreturn]] void refuse(const char* subject, const std::string& why) {
-  throw invalid_argument(fmt::format("notes.{} {}; the file is damaged, use another copy", subject, why));
+  throw invalid_argument(fmt::format("notes.{} {}; the file is damaged, so use another copy", subject, why));
 }
 
 void need_range(const char* subject, double value, double least, double most) {
@@ -40,7 +40,7 @@ std::uint64_t step_of(const Point& point) {
   return point.step;
 }
 
-/// Steps go up, and none is beyond the last.
+/// Checks that steps increase and do not exceed the number of steps.
 template <typename Point>
 void check_curve(const char* subject, const curve<Point>& points, std::uint64_t steps) {
   need_at_most(subject, points.added(), steps);
@@ -48,7 +48,7 @@ void check_curve(const char* subject, const curve<Point>& points, std::uint64_t 
   for (const Point& point : points.points()) {
     const std::uint64_t step = step_of(point);
     if (step <= last || step > steps)
-      refuse(subject, fmt::format("has step {} after {}, of {} steps", step, last, steps));
+      refuse(subject, fmt::format("has step {} after step {} in a run of {} steps", step, last, steps));
     last = step;
   }
 }
@@ -111,17 +111,20 @@ std::string notes_of(const run_identity& who, const run_result& so_far) {
 run_result read_notes(std::string_view notes, const run_identity& who) {
   try {
     const json all(read_cbor(notes, "its notes"));
-    if (all.at("version") != notes_version) throw invalid_argument("it was saved by another version of syclamp train");
+    if (all.at("version") != notes_version)
+      throw invalid_argument(
+          "it was saved by another version of syclamp train; resume it with that version, or start a new run");
     const json run = who;
     for (const auto& [key, asked] : run.items())
       if (const json& saved = all.at("run").at(key); saved != asked)
-        throw invalid_argument(fmt::format("it is of a run with {} {}, but this one has {}; resume it as it was", key,
-                                           text_of(saved), text_of(asked)));
+        throw invalid_argument(
+            fmt::format("it belongs to a run with {} {}, but this one has {}; resume it with the same options", key,
+                        text_of(saved), text_of(asked)));
     run_result result = all.at("result").get<run_result>();
     check(result);
     return result;
   } catch (const json::exception&) {
-    throw invalid_argument("its notes are not those of syclamp train");
+    throw invalid_argument("it was not saved by syclamp train; pass a checkpoint of syclamp train");
   }
 }
 

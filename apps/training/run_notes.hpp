@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint says of a run, besides weights and scale: which run it is, and what it has shown so far.
+// The notes of a run in its checkpoint, besides weights and scale: its options, and its results so far.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace syclamp::training {
 
-/// A run can only be continued as what it was.
+/// The options of a run. A run can only be resumed with the same options.
 struct run_identity {
   std::string task, precision, scaling;
   std::uint64_t seed = 0, batch = 0;
@@ -17,7 +17,7 @@ struct run_identity {
   std::uint32_t interval = 0, hysteresis = 0;
 };
 
-/// However long the run was, a checkpoint has room for them.
+/// The size is bounded, however long the run was.
 std::string notes_of(const run_identity& who, const run_result& so_far);
 
 /// \throws invalid_argument if the notes are not whole, or of another run

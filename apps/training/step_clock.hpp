@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the parts of a step take, without waiting for them.
+// Measures the parts of a step without waiting for them.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be learnt: samples, the shape of the model, and how it is trained.
+// A task to learn: samples, the shape of the model, and how it is trained.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace syclamp::training {
 
-/// Inputs with what a model should make of them: numbers, or the label of a class.
+/// Inputs with the expected outputs: numbers, or the label of a class.
 struct samples {
   std::uint64_t count = 0;
-  std::vector<float> inputs = {};          ///< a row a sample
-  std::vector<float> targets = {};         ///< a row a sample; empty for a classifier
-  std::vector<std::uint32_t> labels = {};  ///< one a sample; empty unless for a classifier
+  std::vector<float> inputs = {};          ///< one row per sample
+  std::vector<float> targets = {};         ///< one row per sample; empty for a classifier
+  std::vector<std::uint32_t> labels = {};  ///< one per sample; only for a classifier
 };
 
 /// A multi-layer perceptron: widths[0] inputs, then layers of the other widths.
@@ -27,14 +27,14 @@ struct mlp_shape {
   bool output_has_bias = true;
 };
 
-/// What is to be learnt, and how. All of it is the same in every precision.
+/// A task and its training settings. They are the same in every precision.
 struct task {
   std::string name;
   samples training = {}, held_out = {};
   mlp_shape model;
   std::uint64_t batch = 0;
   std::uint64_t epochs = 0;   ///< unless asked for otherwise
-  bool shuffles_rows = true;  ///< anew for each epoch; else batches stay, and come in another order
+  bool shuffles_rows = true;  ///< shuffles the rows in each epoch; else only the order of batches changes
   adamw optimizer = {};
   lr_schedule schedule = {};  ///< does not depend on the number of epochs, so that a run can be continued
 

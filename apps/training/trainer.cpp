@@ -36,7 +36,7 @@ trainer::trainer(const engine& engine, const task& task, run_settings settings)
   scaler_.prepare(optimizer_.gradients());
   scaler_.on_step([this](const ledger_entry& entry) {
     const step_record& record = entry.record;
-    if (!result_.scales.empty() && record.step <= result_.scales.back().step) return;  // of a run that goes on
+    if (!result_.scales.empty() && record.step <= result_.scales.back().step) return;  // already known to a resumed run
     result_.scales.add({record.step, static_cast<double>(record.scale)});
     if (!record.was_applied()) result_.skipped.add(record.step);
     result_.final_scale = static_cast<double>(record.next_scale);
@@ -75,7 +75,7 @@ void trainer::step(std::uint64_t step_of_epoch, bool is_timed) {
   step_events events;
   events.before = last_update_;
   events.backward = forward_and_backward(batches_[step_of_epoch], step_of_epoch, events.loss);
-  scaler_.begin_step();  // by the loss
+  scaler_.begin_step();  // the loss kernel multiplies by the scale
   events.apply = scaler_.step(optimizer_);
   events.update = scaler_.update();
   if (is_timed) clock_.add(events);
@@ -105,7 +105,7 @@ held_out_point trainer::evaluate() {
 
 // --- Training ---
 
-/// Everything that a step needs is loaded or compiled by a pass that changes nothing but gradients.
+/// Loads and compiles all kernels with a pass that changes only gradients.
 void trainer::warm_up() {
   sycl::event loss;
   batches_.begin_epoch(0);
@@ -135,7 +135,7 @@ void trainer::train(std::uint64_t epochs, const run_observer& observer) {
     result_.seconds = before + std::chrono::duration<double>(clock::now() - begin).count();
     observer.progress(result_.steps, all);
   }
-  if (result_.steps % per_epoch != 0) {  // stopped; a run that goes on must know nothing of this look
+  if (result_.steps % per_epoch != 0) {  // stopped within an epoch; a resumed run must not contain this evaluation
     resumable_ = result_;
     if (result_.steps != begun_at) watch_.record(result_.steps, result_);  // else gradients are those of warming up
     result_.held_out.add(evaluate());
@@ -166,7 +166,7 @@ void trainer::read_back(std::uint64_t first, std::uint64_t made) {
   clock_.read();
 }
 
-// --- Going on later ---
+// --- Save and resume ---
 
 run_identity trainer::identity() const {
   const scaling_policy& policy = settings_.policy;
@@ -194,7 +194,9 @@ void trainer::load(const std::filesystem::path& file) {
   try {
     run_result saved = read_notes(notes, identity());
     if (const std::uint64_t steps = scaler_.state().scales[0].attempted; saved.steps != steps)
-      throw invalid_argument(fmt::format("its notes count {} steps, but its scaler {}", saved.steps, steps));
+      throw invalid_argument(
+          fmt::format("its notes count {} steps, but its scaler counts {}; the file is damaged, so use another copy",
+                      saved.steps, steps));
     watch_.need_same(saved);
     result_ = std::move(saved);
     resumable_.reset();

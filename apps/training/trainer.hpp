@@ -25,13 +25,13 @@ struct run_settings {
   std::uint64_t seed = 1;
 };
 
-/// What a run asks of its surroundings, after each epoch and before each step.
+/// Callbacks of a run, called after each epoch and before each step.
 struct run_observer {
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = [](auto, auto) {};
   std::function<bool()> shall_stop = [] { return false; };
 };
 
-/// One run. A step neither waits nor reads anything back; losses, ledger and times are read once an epoch.
+/// One run. A step neither waits nor reads results back. Losses, ledger and times are read once per epoch.
 class trainer {
  public:
   /// Waits, and compiles what the optimizer and the scaler need.
@@ -40,16 +40,17 @@ class trainer {
   trainer(const trainer&) = delete;  // the scaler reports to this one
   trainer& operator=(const trainer&) = delete;
 
-  /// Trains until there have been so many epochs, or until it shall stop. A run goes on where it stopped.
+  /// Trains until the given number of epochs, or until the observer stops it. A later call resumes where training
+  /// stopped.
   void train(std::uint64_t epochs, const run_observer& observer);
 
-  /// Between two calls of `train`, or from within `run_observer::progress`: a file from which the run goes on bit by
-  /// bit. Waits.
+  /// Between two calls of `train`, or from within `run_observer::progress`: writes a file from which the run resumes
+  /// bit-identically. Waits.
   /// \throws error that names the file
   void save(const std::filesystem::path& file);
 
-  /// Goes on with a run that was saved. Waits.
-  /// \throws error that names the file, and says in what it is another run; then this one is good for nothing any more
+  /// Resumes a saved run. Waits.
+  /// \throws error that names the file and the difference between the runs; do not use this object any more then
   void load(const std::filesystem::path& file);
 
   const run_result& result() const { return result_; }

@@ -14,27 +14,32 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// Elements in USM memory that an operation may write: a pointer, their number, and how they are stored.
+/// A view of elements in USM memory that an operation may write: a pointer, a count and an element type. It does not
+/// own the memory.
 ///
-/// The pointer needs no more than the alignment of one element. Memory aligned to 64 bytes is read fastest on GPUs.
+/// The pointer must be aligned to one element. On GPUs, memory aligned to 64 bytes is fastest.
 class array_view {
  public:
-  /// No elements.
+  /// An empty view.
   array_view() = default;
 
-  /// `count` elements of `type` at `data`. For data whose C++ type does not name the format (`uint16_t`, `void`).
+  /// A view of `count` elements of `type` at `data`. Use it if the C++ type does not name the format (`uint16_t`,
+  /// `void`).
   array_view(void* data, std::uint64_t count, element_type type) : data_(data), count_(count), type_(type) {}
 
+  /// A view of `count` elements at `data`. The pointer's type names the format.
   array_view(float* data, std::uint64_t count) : array_view(data, count, element_type::float32) {}
+  /// \overload
   array_view(sycl::half* data, std::uint64_t count) : array_view(data, count, element_type::float16) {}
 #if defined(SYCL_EXT_ONEAPI_BFLOAT16_MATH_FUNCTIONS)  // a DPC++ extension; elsewhere name the type
+  /// \overload
   array_view(sycl::ext::oneapi::bfloat16* data, std::uint64_t count)
       : array_view(data, count, element_type::bfloat16) {}
 #endif
 
-  void* data() const { return data_; }
-  std::uint64_t count() const { return count_; }
-  element_type type() const { return type_; }
+  void* data() const { return data_; }            ///< address of the first element; may be null
+  std::uint64_t count() const { return count_; }  ///< number of elements
+  element_type type() const { return type_; }     ///< storage format of the elements
 
  private:
   void* data_ = nullptr;
@@ -42,24 +47,28 @@ class array_view {
   element_type type_ = element_type::float32;
 };
 
-/// As `array_view`, for elements that an operation only reads.
+/// A view of elements in USM memory that an operation only reads. It does not own the memory.
 class const_array_view {
  public:
-  /// No elements.
+  /// An empty view.
   const_array_view() = default;
 
+  /// A view of `count` elements of `type` at `data`.
   const_array_view(const void* data, std::uint64_t count, element_type type)
       : data_(data), count_(count), type_(type) {}
 
+  /// A view of `count` elements at `data`. The pointer's type names the format.
   const_array_view(const float* data, std::uint64_t count) : const_array_view(data, count, element_type::float32) {}
+  /// \overload
   const_array_view(const sycl::half* data, std::uint64_t count)
       : const_array_view(data, count, element_type::float16) {}
 #if defined(SYCL_EXT_ONEAPI_BFLOAT16_MATH_FUNCTIONS)  // a DPC++ extension; elsewhere name the type
+  /// \overload
   const_array_view(const sycl::ext::oneapi::bfloat16* data, std::uint64_t count)
       : const_array_view(data, count, element_type::bfloat16) {}
 #endif
 
-  /// Whatever may be written may be read. A template, so that a `device_array` converts in one step, too.
+  /// Converts a writable view, or anything that converts to one, such as a `device_array`.
   template <typename View>
     requires(!std::same_as<View, const_array_view> && std::convertible_to<const View&, array_view>)
   const_array_view(const View& view)  // NOLINT(google-explicit-constructor)
@@ -67,9 +76,9 @@ class const_array_view {
   const_array_view(const array_view& view)  // NOLINT(google-explicit-constructor)
       : const_array_view(view.data(), view.count(), view.type()) {}
 
-  const void* data() const { return data_; }
-  std::uint64_t count() const { return count_; }
-  element_type type() const { return type_; }
+  const void* data() const { return data_; }      ///< address of the first element; may be null
+  std::uint64_t count() const { return count_; }  ///< number of elements
+  element_type type() const { return type_; }     ///< storage format of the elements
 
  private:
   const void* data_ = nullptr;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Optimizers and their scaler in one file, from which training goes on bit by bit.
+/// Checkpoints: optimizers and their scaler in one file, from which training resumes bit-identically.
 ///
 ///     save_checkpoint("run.ckpt", {.optimizers = {&optimizer}, .scaler = &scaler}, "epoch 7");
 ///
-/// and later, with an optimizer and a scaler that were just made, on whatever device:
+/// Later, with a new optimizer and a new scaler, on any device:
 ///
 ///     const std::string notes = load_checkpoint("run.ckpt", {.optimizers = {&optimizer}, .scaler = &scaler});
 ///
-/// A file holds, of each optimizer: FP32 weights, moments, the number of applied steps, all hyper-parameters and the
-/// schedule, the seed of stochastic rounding; of the scaler: everything (`scaler_snapshot`); and your notes: where the
-/// training loop, its data and its random numbers are. It does not hold addresses (`set_lr_source`), gradients, or
-/// sums of an accumulation window.
+/// A file holds:
+///   - for each optimizer: FP32 weights, moments, the number of applied steps, all hyper-parameters, the schedule and
+///     the seed of stochastic rounding
+///   - for the scaler: its complete state (`scaler_snapshot`)
+///   - your notes, for example the position of the training loop, its data and its random numbers
+///
+/// It does not hold addresses (`set_lr_source`), gradients, or sums of an accumulation window.
 #pragma once
 
 #include <cstddef>
@@ -26,42 +29,54 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// What is saved and loaded together, in this order.
+/// The objects that are saved and loaded together. The caller owns them.
 struct checkpoint_parts {
-  std::vector<fused_optimizer*> optimizers;
-  loss_scaler* scaler = nullptr;  ///< null: there is none
+  std::vector<fused_optimizer*> optimizers;  ///< in the same order for saving and loading; none is null
+  loss_scaler* scaler = nullptr;             ///< null: no scaler
 };
 
-inline constexpr std::size_t max_notes_bytes = std::size_t{1} << 20;  ///< in bytes
+/// Largest size of the notes of a checkpoint, in bytes.
+inline constexpr std::size_t max_notes_bytes = std::size_t{1} << 20;
 
-/// Saves between two steps, and not while micro-batches are accumulated (of steps that a `recorded_step` replays, the
-/// scaler cannot know where they are). At any moment, also if the process is killed or the machine loses power, the old
-/// or the new file is there, whole. It is written in blocks of some MiB, so the host needs no room for the model.
-/// Waits.
+/// Saves a checkpoint. Waits.
 ///
-/// A process that is killed while it saves leaves a file `.syclamp-….new`; the next one that saves to the same folder
-/// removes it.
-/// \param notes  any bytes
-/// \throws misuse_error between `scale` and `update`; invalid_argument if an optimizer is null or given twice, or the
-///         notes are too long; error that names the file and the reason. The old file is as it was then.
+/// Call it between two steps and not while micro-batches are accumulated. The scaler checks this, except for steps that
+/// a `recorded_step` replays.
+///
+/// The file is replaced atomically: even if the process is killed or the power fails, either the complete old file or
+/// the complete new file exists. It is written in blocks of a few MiB, so the host needs little memory.
+///
+/// A process that is killed while it saves leaves a file `.syclamp-….new`. The next process that saves to the same
+/// folder removes it.
+/// \param file   path of the checkpoint
+/// \param parts  the optimizers and the scaler
+/// \param notes  any bytes, at most `max_notes_bytes`
+/// \throws misuse_error between `scale` and `update`
+/// \throws invalid_argument if an optimizer is null or listed twice, or the notes are too long
+/// \throws file_error that names the file and the reason; the old file is then unchanged
 SYCLAMP_API void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& parts,
                                  std::string_view notes = {});
 
-/// Goes on where a checkpoint was saved. The parts are made as those that were saved: as many optimizers, of the same
-/// kinds, with as many groups and as many parameters in each, and a scaler if there was one. These may differ:
-///   - the device and its profile
-///   - how a group is cut into tensors: its parameters count in order, as if they were one tensor. NovoGrad has a
-///     moment a tensor, so with it they are cut in the same way. LAMB goes on, but with the norms of the new tensors;
-///     stochastic rounding with other random bits.
-///   - how weights are stored: FP32 model, copies in any type, remainders
-///   - moments: those in BF16 can go on in FP32, but not the other way round, which would round them
-/// Settings are those of the file afterwards, the learning rate included; sources of learning rates are as they were.
-/// Copies of the weights are made again, as they were. Waits.
+/// Loads a checkpoint, so that training resumes where it was saved. Waits.
 ///
-/// Everything is checked before anything is changed: checksums, versions, sizes, and that the parts fit.
+/// The parts must match those that were saved: the same number of optimizers, of the same kinds, with the same number
+/// of groups and of parameters in each group, and a scaler if there was one. The following may differ:
+///   - the device and its profile
+///   - how a group is divided into tensors: its parameters are taken in order, as if they were one tensor. NovoGrad has
+///     moments per tensor, so its tensors must have the same sizes. LAMB then uses the norms of the new tensors, and
+///     stochastic rounding other random bits.
+///   - how weights are stored: FP32 model, copies in any type, remainders
+///   - the type of moments: BF16 moments can be loaded as FP32, but not the other way round, which would round them
+///
+/// Afterwards the settings are those of the file, including the learning rate. Sources of learning rates do not change.
+/// Copies of the weights are restored exactly.
+///
+/// Checksums, versions, sizes and the match of the parts are checked before anything is changed.
+/// \param file   path of the checkpoint
+/// \param parts  the optimizers and the scaler, which receive the saved state
 /// \return the notes
-/// \throws error that names the file and says what is wrong with it, or in what the parts differ. They are as they were
-///         then, unless it says otherwise: if the disk, the device or its memory fails after the checks.
+/// \throws file_error that names the file and the problem, or the difference between the parts. The parts are then
+///         unchanged, unless the message says otherwise: the disk or the device may fail after the checks.
 SYCLAMP_API std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_parts& parts);
 
 }  // namespace SYCLAMP_NAMESPACE

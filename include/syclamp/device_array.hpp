@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// An owner of device memory.
+/// A typed array that owns device memory.
 ///
 ///     syclamp::device_array<float> weights(engine, 1000, 0.0f);          // on the device, all 0
 ///     syclamp::device_array gradients(engine, std::vector<float>(1000));  // on the device, copied from the host
@@ -24,15 +24,17 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// Bytes that an engine's device can use, aligned to 64. `device_array` is what programs use.
+/// Untyped USM memory of an engine's device, aligned to 64 bytes. Programs use `device_array` instead.
 class SYCLAMP_API device_memory {
  public:
-  device_memory() = default;
+  device_memory() = default;  ///< no memory
+  /// Allocates `count` elements of `bytes_each` bytes.
+  /// \throws out_of_memory_error if the allocation fails
   device_memory(const engine& engine, std::uint64_t count, std::size_t bytes_each, sycl::usm::alloc kind);
 
-  void* data() const { return data_; }
-  void upload(const void* values, std::size_t bytes);
-  void download(void* values, std::size_t bytes) const;
+  void* data() const { return data_; }                   ///< address of the first byte; null if there is no memory
+  void upload(const void* values, std::size_t bytes);    ///< copies from the host; waits
+  void download(void* values, std::size_t bytes) const;  ///< copies to the host; waits
 
  private:
   struct impl;
@@ -40,33 +42,34 @@ class SYCLAMP_API device_memory {
   void* data_ = nullptr;
 };
 
-/// Elements in memory of an engine's device. They are freed with this object, after work that was submitted to the
-/// engine. The object may outlive all handles of the engine, and may be a static object. Its destructor never throws.
+/// An array that owns memory of an engine's device. The destructor frees the memory after all work submitted to the
+/// engine, and never throws. The array may outlive all handles of the engine, and may be a static object.
 ///
-/// `kind` is device memory unless you say otherwise. Memory of the kinds `shared` and `host` can also be read and
-/// written by the host through `data()`, while no submitted work uses it.
+/// The default kind is device memory. The host can also read and write memory of the kinds `shared` and `host` through
+/// `data()`, while no submitted work uses it.
 ///
-/// Constructors throw out_of_memory_error if there is no room, and misuse_error while the queue is recorded. An array
-/// is for one thread at a time.
+/// Constructors throw out_of_memory_error if the allocation fails, and misuse_error while the queue is recorded. Use an
+/// array from one thread at a time.
+/// \tparam T  a trivially copyable type
 template <typename T>
 class device_array {
   static_assert(std::is_trivially_copyable_v<T>, "elements travel between host and device as bytes");
 
  public:
-  /// No elements.
+  /// An empty array without memory.
   device_array() = default;
 
-  /// `count` elements without a value.
+  /// Allocates `count` uninitialised elements.
   device_array(const engine& engine, std::uint64_t count, sycl::usm::alloc kind = sycl::usm::alloc::device)
       : memory_(engine, count, sizeof(T), kind), size_(count) {}
 
-  /// Copies `values` to the device. Waits.
+  /// Allocates memory for `values` and copies them to the device. Waits.
   device_array(const engine& engine, std::span<const T> values, sycl::usm::alloc kind = sycl::usm::alloc::device)
       : device_array(engine, values.size(), kind) {
     upload(values);
   }
 
-  /// `count` times `value`. Waits.
+  /// Allocates `count` elements and sets each to `value`. Waits.
   device_array(const engine& engine, std::uint64_t count, const T& value,
                sycl::usm::alloc kind = sycl::usm::alloc::device)
       : device_array(engine, std::span<const T>(std::vector<T>(count, value)), kind) {}
@@ -82,22 +85,22 @@ class device_array {
   device_array& operator=(const device_array&) = delete;
   ~device_array() = default;
 
-  /// Address of the first element; null if the array was made without an engine or was moved from.
+  /// The address of the first element; null if the array was default-constructed or moved from.
   T* data() const { return static_cast<T*>(memory_.data()); }
-  std::uint64_t size() const { return size_; }
+  std::uint64_t size() const { return size_; }  ///< number of elements
 
-  /// Copies `values` to the first elements, after work that was submitted before. Waits.
+  /// Copies `values` from the host to the first elements, after all submitted work. Waits.
   /// \throws invalid_argument if there are more values than elements
   void upload(std::span<const T> values) { memory_.upload(values.data(), values.size_bytes()); }
 
-  /// All elements, as work that was submitted before leaves them. Waits.
+  /// Copies all elements to the host, after all submitted work. Waits.
   std::vector<T> to_vector() const {
     std::vector<T> values(size_);
     memory_.download(values.data(), size_ * sizeof(T));
     return values;
   }
 
-  /// The elements as what lists and optimizers take, if T is a type of elements.
+  /// Converts to a view, as tensor lists and optimizers take it, if T is an element type.
   // NOLINTNEXTLINE(google-explicit-constructor): an array is used where a view is
   operator array_view() const
     requires std::constructible_from<array_view, T*, std::uint64_t>

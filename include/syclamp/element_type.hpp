@@ -10,37 +10,38 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// How the elements of an array are stored. Arithmetic is always done in FP32, whatever the storage.
+/// The storage format of an array's elements. Arithmetic is always in FP32.
 enum class element_type : std::uint32_t {
-  float16,      ///< IEEE 754 binary16: 5 exponent bits, 10 mantissa bits, largest finite value 65504
-  bfloat16,     ///< the upper half of a binary32: 8 exponent bits, 7 mantissa bits
-  float32,      ///< IEEE 754 binary32
-  float64,      ///< IEEE 754 binary64: read by integer arithmetic, on any device, and never written but by `clear`
+  float16,   ///< IEEE 754 binary16: 5 exponent bits, 10 mantissa bits, largest finite value 65504
+  bfloat16,  ///< the upper half of a binary32: 8 exponent bits, 7 mantissa bits
+  float32,   ///< IEEE 754 binary32
+  float64,   ///< IEEE 754 binary64: input only, read by integer arithmetic on any device; only `clear_gradients` writes
+             ///< it
   float8_e4m3,  ///< OCP E4M3: largest value 448, NaN but no Inf
   float8_e5m2,  ///< OCP E5M2: the upper half of a binary16, largest finite value 57344
 };
 
-/// Every element type, for those who iterate over them.
+/// All element types.
 inline constexpr element_type element_types[] = {element_type::float16,     element_type::bfloat16,
                                                  element_type::float32,     element_type::float64,
                                                  element_type::float8_e4m3, element_type::float8_e5m2};
 
-/// The types of gradients that an optimizer takes. Inspections and conversions take every type.
+/// The types of gradients that an optimizer accepts. Inspections and conversions accept every type.
 inline constexpr element_type gradient_types[] = {element_type::float16, element_type::bfloat16, element_type::float32};
 
-/// The types of matrices that are multiplied, and of the rows that layers and losses work on.
+/// The types of matrices that gemm, layers and losses accept.
 inline constexpr element_type matrix_types[] = {element_type::float16, element_type::bfloat16, element_type::float32};
 
-/// The types in which models are trained: the program measures and shows these.
+/// The types in which models are trained. The program measures these.
 inline constexpr element_type training_types[] = {element_type::float16, element_type::bfloat16, element_type::float32};
 
-/// Bytes that one element occupies.
+/// The size of one element in bytes.
 constexpr std::uint32_t bytes_per_element(element_type type) {
   const bool is_small = type == element_type::float8_e4m3 || type == element_type::float8_e5m2;
   return is_small ? 1 : type == element_type::float64 ? 8 : type == element_type::float32 ? 4 : 2;
 }
 
-/// The largest finite number of a type; of `float64`, that of the FP32 in which its values are used.
+/// The largest finite value of a type. For `float64`, the largest FP32, because its values are used as FP32.
 constexpr float max_finite(element_type type) {
   if (type == element_type::float16) return 65504.0f;
   if (type == element_type::bfloat16) return 0x1.fep127f;
@@ -49,7 +50,7 @@ constexpr float max_finite(element_type type) {
   return 0x1.fffffep127f;
 }
 
-/// The name by which programs and files call the type: `float16`, `bfloat16`, `float32`, …
+/// The name of a type in programs and files: `float16`, `bfloat16`, `float32`, …
 constexpr const char* to_string(element_type type) {
   switch (type) {
     case element_type::float16: return "float16";
@@ -62,6 +63,6 @@ constexpr const char* to_string(element_type type) {
   return "unknown";
 }
 static_assert(to_string(static_cast<element_type>(sizeof element_types / sizeof element_types[0]))[0] == 'u',
-              "a type was added: add it to `element_types`, and to `size_of` and `max_finite`");
+              "a type was added: add it to `element_types`, `bytes_per_element` and `max_finite`");
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A device, the queue that feeds it, and the kernels compiled for it.
+/// The engine: a device, its queue, and the kernels compiled for it.
 #pragma once
 
 #include <cstdint>
@@ -19,39 +19,41 @@ class kernel_library;
 
 namespace SYCLAMP_NAMESPACE {
 
-/// What an engine has done since it was made.
+/// Counters of an engine's work since its construction.
 struct engine_statistics {
-  std::uint64_t kernels_submitted = 0;
-  std::uint64_t waits = 0;  ///< how often the host has waited for the queue, by `wait` or a function that says it waits
+  std::uint64_t kernels_submitted = 0;  ///< number of kernels submitted
+  std::uint64_t waits = 0;              ///< number of times the host has waited for the queue
 };
 
-/// What every operation needs: an in-order queue, the tuning profile of its device, and the compiled kernels.
+/// The context of every operation: an in-order queue, the tuning profile of its device, and the compiled kernels.
 ///
-/// On an in-order queue of the caller's, operations follow the caller's own work on that queue. Beside an out-of-order
-/// queue, the engine keeps an in-order queue of its own in the same context (`is_ordered_by_events`). Only events order
-/// its operations with the caller's work: give each operation the events of the work that it depends on as
-/// `dependencies`, and let your own work depend on the event that the operation returns.
+/// If the caller's queue is in-order, operations go to it and run in order with the caller's own work. If it is
+/// out-of-order, the engine makes an in-order queue of its own in the same context (`is_ordered_by_events`). Then only
+/// events order operations with your work: pass the events that an operation depends on as `dependencies`, and let your
+/// work depend on the event that the operation returns.
 ///
-/// An engine is a handle: copies share everything and are cheap, and moving is copying. Engines do not know of each
-/// other, so any number of them, on any devices, may be used by any threads at once. Kernels are compiled when they are
-/// first needed and kept on disk (see docs/architecture.md, "The kernel cache").
+/// An engine is a handle: copies are cheap and share everything, and a move is a copy. Engines are independent of each
+/// other, so any number of threads may use any number of engines at once. Kernels are compiled at first use and cached
+/// on disk (see docs/architecture.md, "The kernel cache").
 ///
-/// Engines and all objects made with them may be destroyed in any order, also as static objects. Their destructors do
-/// not throw. In a forked child, every call on an engine that was made before the fork throws misuse_error, and
-/// destructors do nothing.
+/// Engines and the objects made with them may be destroyed in any order, also as static objects. Their destructors do
+/// not throw. In a forked child, every call on an engine made before the fork throws misuse_error, and destructors do
+/// nothing.
 class SYCLAMP_API engine {
  public:
-  /// An engine on the best device that SYCL offers, with a queue of its own. Work that fails after it was submitted is
-  /// reported by the next call on this engine, or on an object made with it, as `device_error`.
-  /// \throws no_device_error, with what to install, if there is none.
+  /// Makes an engine on the best available device, with a queue of its own. GPUs come before accelerators, and
+  /// accelerators before CPUs. If submitted work fails, the next call on this engine or on an object made with it
+  /// throws device_error.
+  /// \throws no_device_error that says what to install, if there is no usable device
   engine();
 
-  /// An engine on the caller's queue. Work that fails after it was submitted goes to the `async_handler` of the queue.
-  /// \param queue    if it is in-order, operations go to it. If not, operations go to an in-order queue of the engine's
-  ///                 on the same device and context; failures of that queue are thrown by the next call.
-  /// \param profile  name of the tuning profile to use; empty means the one that fits the device, or the one that the
-  ///                 environment variable SYCLAMP_PROFILE names.
-  /// \throws invalid_argument if there is no such profile.
+  /// Makes an engine on the caller's queue. Failures of submitted work go to the queue's `async_handler`.
+  /// \param queue    if it is in-order, operations go to it. Otherwise operations go to an in-order queue of the
+  ///                 engine's own on the same device and context, and the next call throws failures of that queue.
+  /// \param profile  name of the tuning profile. Default: the environment variable SYCLAMP_PROFILE, else the profile
+  ///                 that fits the device.
+  /// \throws invalid_argument if the profile does not exist or does not fit the device
+  /// \throws no_device_error if the device cannot be used
   explicit engine(sycl::queue queue, std::string_view profile = {});
 
   // Moving is copying, so that a handle that was moved from stays usable.
@@ -63,21 +65,22 @@ class SYCLAMP_API engine {
   /// The in-order queue to which all operations of this engine go.
   sycl::queue& queue() const;
 
-  /// True if the engine was made with an out-of-order queue, so that its operations go to a queue of its own.
+  /// True if the engine was made with an out-of-order queue, so that only events order its operations with your work.
   bool is_ordered_by_events() const;
 
-  /// Name of the profile in use, one of `profile_names()`.
+  /// The name of the tuning profile in use, one of `profile_names()`.
   std::string_view profile_name() const;
 
-  /// Counts of what this engine has done so far.
+  /// The counters of this engine. Does not wait.
   engine_statistics statistics() const;
 
-  /// Compiles (or loads from the cache) everything that this engine may ever submit, so that no later call does.
-  /// \throws kernel_build_error
+  /// Compiles all kernels or loads them from the cache, so that no later call compiles.
+  /// \throws kernel_build_error if a kernel does not compile for the device
   void compile_all() const;
 
-  /// Waits until all submitted work is done.
-  /// \throws device_error if some of it failed; misuse_error while the queue is recorded into a graph
+  /// Waits until all submitted work is complete.
+  /// \throws device_error if some of the work failed
+  /// \throws misuse_error while the queue is recorded into a graph
   void wait() const;
 
   // For the library's own operations.
@@ -92,7 +95,7 @@ class SYCLAMP_API engine {
   std::shared_ptr<impl> impl_;
 };
 
-/// Names of all tuning profiles. Every profile is correct on every device; one of them is fast on it.
+/// The names of all tuning profiles. Every profile gives correct results on every device; they differ in speed.
 SYCLAMP_API std::vector<std::string> profile_names();
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The library's optimizers: gradients in FP16, BF16 or FP32, arithmetic and master weights in FP32, and a copy of the
-/// weights for the forward pass, all in one kernel that reads and writes everything once.
+/// The library's optimizers. One kernel reads FP16, BF16 or FP32 gradients, updates FP32 master weights in FP32
+/// arithmetic, and writes a copy of the weights for the forward pass.
 ///
 ///     fused_optimizer optimizer(engine, {{.gradient = {g, n}, .model = {w, n}}}, adamw{.lr = 3e-4});
 ///     scaler.step(optimizer);      // or optimizer.apply() for gradients that were never scaled
 ///
-/// Bytes that a step moves for each parameter, with FP16 or BF16 gradients and copy: 12, and 8 for each moment. So SGD
-/// moves 12 and AdamW 28. With remainders there are 2 bytes less; a BF16 moment takes 4. The inspection reads 2 more.
+/// With FP16 or BF16 gradients and copy, a step moves 12 bytes per parameter and 8 bytes per moment: SGD 12, AdamW 28.
+/// Remainders save 2 bytes. A BF16 moment takes 4 bytes. The inspection reads 2 more bytes.
 #pragma once
 
 #include <array>
@@ -31,128 +31,154 @@ struct optimizer_parts;  // only the library's own sources complete this type
 
 // --- Storage --------------------------------------------------------------------------------------------------------
 
-/// One tensor of weights, with its gradient. All pointers are USM memory that the caller owns.
+/// One tensor of weights, with its gradient. All memory is USM memory that the caller owns and that must outlive the
+/// optimizer.
 struct parameter {
-  array_view gradient;     ///< FP16, BF16 or FP32, scaled or not; the address may be null: absent for now
+  array_view gradient;     ///< FP16, BF16 or FP32, scaled or not; a null address means that the gradient is absent
   array_view model = {};   ///< the weights that the forward pass reads: FP32, FP16, BF16 or FP8
-  array_view master = {};  ///< FP32 weights. Not given: the library keeps them, and begins with those of the model;
-                           ///< if that is FP32, it is its own master, and there is no copy
-  std::array<void*, 3> states = {};  ///< moments, of the type that `storage_options` says; null: the library keeps them
-  std::string name = {};
-  std::uint32_t group = 0;  ///< which of the settings are its own
-  bool replicated = false;  ///< all ranks hold the gradient alike (`tensor::replicated`)
+  array_view master = {};  ///< FP32 weights. Default: the library allocates them and starts with the model's weights.
+                           ///< An FP32 model is its own master, without a copy.
+  /// Addresses of the moments, of the type `storage_options::moments`. Null: the library allocates them.
+  std::array<void*, 3> states = {};
+  std::string name = {};    ///< for messages and ledgers
+  std::uint32_t group = 0;  ///< index of its settings
+  bool replicated = false;  ///< all ranks hold the same gradient (`tensor::replicated`)
 };
 
+/// How an optimizer stores weights and moments.
 struct storage_options {
-  /// FP32 or BF16.
+  /// The type of moments: FP32 or BF16.
   element_type moments = element_type::float32;
 
-  /// For models in BF16: keeps the 16 bits that they lack instead of FP32 weights. Both together are the FP32 weights,
-  /// bit by bit, with 2 bytes less to read and to keep. (A model that lies exactly between two BF16 is rounded away
-  /// from zero, not to even.)
+  /// For BF16 models: stores only the lower 16 bits of the FP32 weights, because the model holds the upper 16 bits.
+  /// This saves 2 bytes per parameter and is exact. Weights exactly between two BF16 values are then rounded away from
+  /// zero, not to even.
   bool remainders = false;
 
-  /// Of BF16 moments and of copies of the weights. Stochastic: a function of seed, applied steps, tensor and element.
+  /// How BF16 moments and copies of the weights are rounded. Stochastic rounding depends only on the seed, the number
+  /// of applied steps, the tensor and the element.
   rounding rounding_mode = rounding::to_nearest;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  ///< of stochastic rounding
 
-  /// Room for unscaled gradients in FP32, for `loss_scaler::unscale` on gradients in 16 bits.
+  /// Allocates FP32 memory for unscaled gradients, which `loss_scaler::unscale` needs for 16-bit gradients.
   bool unscaled_shadow = false;
 };
 
 // --- The optimizer --------------------------------------------------------------------------------------------------
 
-/// An optimizer on any number of tensors, a step of which is one kernel.
+/// An optimizer for any number of tensors. A step is one kernel (three for LAMB and NovoGrad).
 ///
-/// Everything is checked, allocated and compiled when it is made. A step (`apply`) neither waits nor allocates, and a
-/// SYCL graph can record it: learning rates, the schedule, the number of applied steps and the bias corrections live on
-/// the device. If the decision on a step is to skip it, not a bit of weights, copy, moments or step number changes. A
-/// tensor whose gradient is absent is left as it is. Gradients are never written.
+/// The constructor checks, allocates and compiles everything. A step (`apply`) neither waits nor allocates, and a SYCL
+/// graph can record it: learning rates, the schedule, the number of applied steps and the bias corrections are in
+/// device memory. A skipped step changes no bit of weights, copies, moments or step number. A tensor whose gradient is
+/// absent does not change. Gradients are never written.
 ///
-/// Steps are counted by group, where torch.optim counts them by tensor. It makes a difference for tensors that are
-/// absent on a step: bias corrections and Adagrad's `lr_decay` go by the steps of the group, and only on its first
-/// applied one do SGD's momentum begin with g and NovoGrad's second moment with |g|². A tensor that is absent then
-/// adds (1 - dampening) · g to a momentum of zero later, or (1 - β2) · |g|² to a second moment of zero.
+/// Steps are counted per group, while torch.optim counts them per tensor. This matters only for tensors that are absent
+/// on some steps. Bias corrections and Adagrad's `lr_decay` use the steps of the group. SGD's momentum starts with g,
+/// and NovoGrad's second moment with |g|², only on the first applied step of the group. A tensor that was absent on
+/// that step later adds (1 - dampening) · g, or (1 - β2) · |g|², to zero.
 ///
-/// For one thread at a time.
+/// Use an optimizer from one thread at a time; only `progress` may be called from any thread.
 class SYCLAMP_API fused_optimizer final : public optimizer {
  public:
-  /// \param settings  of all parameters, or of each group; of one kind
+  /// Makes an optimizer. Allocates memory and compiles kernels.
+  /// \param engine      the device and queue of all parameters
+  /// \param parameters  the tensors of weights with their gradients
+  /// \param settings    the optimizer and its hyper-parameters, for all groups or one per group. All groups must need
+  ///                    the same kernel.
+  /// \param storage     how weights and moments are stored
   /// \throws invalid_argument that names the parameter or the setting, its value and the remedy
   fused_optimizer(const engine& engine, std::vector<parameter> parameters, const optimizer_settings& settings,
                   const storage_options& storage = {});
+  /// \overload
   fused_optimizer(const engine& engine, std::vector<parameter> parameters,
                   const std::vector<optimizer_settings>& settings, const storage_options& storage = {});
   ~fused_optimizer() override;
 
-  /// A moved-from optimizer can only be destroyed or assigned to. Scalers and recorded steps refer to the object that
-  /// they were given: move it before it steps, or give them the new one.
+  /// Moves an optimizer. A moved-from optimizer can only be destroyed or assigned to. Scalers and recorded steps refer
+  /// to the object that they were given: move it before the first step, or pass the new object.
   fused_optimizer(fused_optimizer&&) noexcept;
   fused_optimizer& operator=(fused_optimizer&&) noexcept;
 
   // --- A step -------------------------------------------------------------------------------------------------------
 
+  /// The gradients of all parameters, in order.
   const tensor_list& gradients() const override;
 
+  /// The list that `loss_scaler::unscale` writes: the FP32 gradients themselves, or the FP32 shadow of 16-bit
+  /// gradients.
   /// \throws misuse_error if gradients have 16 bits and there is no `storage_options::unscaled_shadow`
   const tensor_list& unscaled_gradients() const override;
 
-  /// Checks learning rates that are read from device memory, or may have been changed there.
+  /// Submits a check of learning rates that are in device memory or may have been changed there. The loss scaler calls
+  /// it.
   bool check_numbers(std::uint32_t* invalid_numbers) override;
 
+  /// Applies a step as decided by a loss scaler, which calls this function. Does not wait.
   sycl::event apply(const step_inputs& inputs) override;
 
-  /// Applies gradients that were never scaled. Nothing is skipped.
+  /// Applies gradients that were never scaled. Does not inspect them and never skips. Does not wait.
+  /// \param dependencies  events that must be complete before the step begins
+  /// \return an event that is complete when the step is
   sycl::event apply(const std::vector<sycl::event>& dependencies = {});
 
-  /// Sets all gradients to zero, for backward passes that add to them.
+  /// Sets all gradients to zero, for backward passes that add to them. Does not wait.
+  /// \param dependencies  events that must be complete before
+  /// \return an event that is complete when all gradients are zero
   sycl::event zero_gradients(const std::vector<sycl::event>& dependencies = {});
 
   // --- Hyper-parameters: from the next step on, without waiting; not while a graph is recorded (`misuse_error`) ------
 
-  /// \throws invalid_argument if there is no such group, or the value is not usable
+  /// Sets the learning rate of a group.
+  /// \throws invalid_argument if there is no such group, or the value is negative or not finite
   void set_lr(double lr, std::uint32_t group);
-  void set_lr(double lr);  ///< of all groups
+  void set_lr(double lr);  ///< sets the learning rate of all groups
 
-  /// Reads the learning rate from device memory on every step; `std::nullopt` ends that. While it is negative, infinite
-  /// or NaN, a scaler skips the step, with the status `invalid_number`. The check costs one kernel. Call this before a
-  /// step is recorded: a graph that was recorded earlier does not check.
+  /// Reads the learning rate of a group from device memory on every step. While it is negative, infinite or NaN, a
+  /// scaler skips the step with the status `invalid_number`. The check takes one more kernel. Call this before a step
+  /// is recorded, because a graph that was recorded earlier does not check.
+  /// \param lr     the learning rate in device memory, owned by the caller; `std::nullopt`: the learning rate of
+  ///               `set_lr` again
+  /// \param group  index of the group
   void set_lr_source(const std::optional<device_value>& lr, std::uint32_t group);
-  void set_lr_source(const std::optional<device_value>& lr);
+  void set_lr_source(const std::optional<device_value>& lr);  ///< the same for all groups
 
-  /// Replaces all settings of a group; moments stay.
-  /// \throws invalid_argument if they need other moments than there are
+  /// Replaces all settings of a group. The moments do not change.
+  /// \throws invalid_argument if the settings need another kernel than the present ones, or a value is invalid
   void set(const optimizer_settings& settings, std::uint32_t group = 0);
 
-  /// For all groups.
+  /// Sets the learning-rate schedule of all groups. Default: constant.
+  /// \throws invalid_argument if a value is invalid
   void set_schedule(const lr_schedule& schedule);
 
-  /// In device memory, for kernels that change them. Change all numbers of a `decay_rate` together. Call this before a
-  /// step is recorded, so that the step checks the learning rate.
+  /// The hyper-parameters of a group in device memory, for kernels that change them. Change all numbers of a
+  /// `decay_rate` together. Call this before a step is recorded, so that the step checks the learning rate. The
+  /// optimizer owns the memory.
   hyper_parameters* device_hyper_parameters(std::uint32_t group = 0) const;
 
   // --- Readings -----------------------------------------------------------------------------------------------------
 
-  /// The steps that the device has finished, from host-visible memory. Does not wait. Any thread.
+  /// The numbers of steps that the device has finished and applied. Does not wait. May be called from any thread.
   optimizer_progress progress(std::uint32_t group = 0) const;
 
   const std::uint64_t* device_steps(std::uint32_t group = 0) const;  ///< applied steps, in device memory
-  std::uint64_t steps(std::uint32_t group = 0) const;                ///< applied steps of all that was submitted; waits
+  std::uint64_t steps(std::uint32_t group = 0) const;  ///< number of applied steps; waits for all submitted steps
 
-  /// The settings of a group, with the learning rate that `set_lr` gave, or those of a checkpoint that was loaded. What
-  /// kernels have changed on the device is not in them.
+  /// The settings of a group as the host knows them: from the constructor, `set`, `set_lr` or a loaded checkpoint.
+  /// Changes by kernels on the device are not included.
   optimizer_settings settings(std::uint32_t group = 0) const;
-  double lr(std::uint32_t group = 0) const;  ///< of `settings(group)`: before the schedule
+  double lr(std::uint32_t group = 0) const;  ///< learning rate of `settings(group)`, before the schedule
   std::size_t size() const;                  ///< number of parameters
-  std::uint32_t groups() const;
-  std::uint32_t states() const;                                        ///< moments that each parameter has
-  std::uint64_t device_bytes() const;                                  ///< that the library keeps for it
+  std::uint32_t groups() const;              ///< number of parameter groups
+  std::uint32_t states() const;              ///< number of moments per parameter
+  std::uint64_t device_bytes() const;        ///< device memory that the library has allocated for it
   array_view state(std::size_t parameter, std::uint32_t index) const;  ///< a moment, in device memory
 
-  /// The weights in FP32, whatever their storage. Waits.
+  /// The weights of a parameter in FP32, whatever their storage. Waits.
+  /// \throws invalid_argument if there is no such parameter
   std::vector<float> weights(std::size_t parameter) const;
 
-  const engine& get_engine() const;
+  const engine& get_engine() const;  ///< the engine from the constructor
 
   // For the library's own operations.
   optimizer_parts parts() const;

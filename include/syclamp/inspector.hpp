@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Looks at every element of a list of tensors once and writes none of them.
+/// Inspects tensors for Inf, NaN, magnitudes and norms, without writing them.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// How much an inspector tells. Each level includes the ones before.
+/// The level of detail of an inspection. Each level includes the levels before it.
 enum class inspection_level {
-  list,       ///< about all tensors together: what a training step needs, at the speed of reading
-  tensors,    ///< also about each tensor and each group, and sums of absolute values
-  histogram,  ///< also how many elements have which exponent, for which they are read once more
+  list,       ///< one result for all tensors together, which is enough for a training step
+  tensors,    ///< also results per tensor and per group, and sums of absolute values
+  histogram,  ///< also a histogram of exponents, which needs a second pass over the data
 };
 
-/// Inspects a list without waiting or allocating, in two kernels however many tensors there are; in
-/// three with details, four with the histogram.
+/// Inspects a list of tensors. A call submits two kernels for any number of tensors (three with `tensors`, four with
+/// `histogram`) and neither waits nor allocates.
 ///
-/// Make one, use it on every step. Each call overwrites the results of the one before; copies share them, so an
-/// inspector is for one thread at a time.
+/// Make an inspector once and use it on every step. Each call overwrites the previous results. Copies share the
+/// results, so use an inspector from one thread at a time.
 class SYCLAMP_API inspector {
  public:
-  /// Prepares for `list`: allocates the memory and makes sure the kernels of `run` are compiled. The scratch
-  /// memory is 48 bytes per 65 536 elements; details add 148 bytes per tensor and 100 per group.
+  /// Allocates the memory for inspections of `list` and compiles the kernels of `run`. The memory is 48 bytes per 65
+  /// 536 elements; details add 148 bytes per tensor and 100 bytes per group.
   explicit inspector(tensor_list list, inspection_level level = inspection_level::list);
 
   // Moving is copying, so that a handle that was moved from stays usable.
@@ -42,30 +42,45 @@ class SYCLAMP_API inspector {
   inspector& operator=(inspector&& other) noexcept { return *this = other; }
 
   /// Submits the inspection and returns at once. Absent tensors are left out.
-  /// \param scale  by which the elements are scaled. It fills in `unscaled_amax`, and finite elements that would not be
-  ///               finite in FP32 after unscaling count as `found_inf`. Not given: the elements are not scaled.
+  /// \param scale  the loss scale of the elements. It is used for `unscaled_amax`, and finite elements that would
+  ///               overflow FP32 after unscaling count as `found_inf`. Default: not scaled.
+  /// \param dependencies  events that must be complete before the inspection begins
+  /// \return an event that is complete when the results are in device memory
   sycl::event run(const std::optional<scalar>& scale = {}, const std::vector<sycl::event>& dependencies = {}) const;
 
-  /// Inspects and unscales at once: out = in / scale in FP32, in the same read (with details, in a second one).
-  /// What is found is about the elements as they were. (The first call compiles its kernels; `engine::compile_all`.)
+  /// Inspects and unscales in one pass: out = in / scale, in FP32. (With details there is a second pass.) The results
+  /// describe the scaled elements. The first call compiles its kernels, unless `engine::compile_all` has.
+  /// \param out    FP32 tensors of the same sizes
+  /// \param scale  the loss scale, positive and finite
+  /// \param dependencies  events that must be complete before the operation begins
+  /// \return the unscaled gradients, as clip operations take them
   /// \throws invalid_argument if a tensor of `out` is not FP32, or the lists do not fit (see gradients.hpp)
   unscaled_gradients unscale(const tensor_list& out, const scalar& scale,
                              const std::vector<sycl::event>& dependencies = {}) const;
 
-  const tensor_list& list() const;
+  const tensor_list& list() const;  ///< the inspected list
 
-  // The results in device memory, for kernels that use them. Valid as long as the inspector; filled once the event of
-  // the call is complete. Those of a level that was not asked for are null.
-  const inspection* device_result() const;
-  const inspection* device_tensors() const;  ///< one a tensor
-  const inspection* device_groups() const;   ///< one a group
-  const exponent_histogram* device_histogram() const;
+  // Results in device memory, for kernels. The inspector owns the memory. The results are complete when the event of
+  // the call is.
+  const inspection* device_result() const;             ///< result of the whole list, in device memory
+  const inspection* device_tensors() const;            ///< one result per tensor; null below `tensors`
+  const inspection* device_groups() const;             ///< one result per group; null below `tensors`
+  const exponent_histogram* device_histogram() const;  ///< the histogram; null below `histogram`
 
-  // The same for the host. They wait for what was submitted so far.
+  /// The result of the whole list. Waits for all submitted work.
   inspection result() const;
-  std::vector<inspection> tensors() const;  ///< \throws invalid_argument if the inspector's level is too low
-  std::vector<inspection> groups() const;   ///< \throws invalid_argument if the inspector's level is too low
-  exponent_histogram histogram() const;     ///< \throws invalid_argument if the inspector's level is too low
+
+  /// One result per tensor. Waits for all submitted work.
+  /// \throws invalid_argument if the level is below `tensors`
+  std::vector<inspection> tensors() const;
+
+  /// One result per group. Waits for all submitted work.
+  /// \throws invalid_argument if the level is below `tensors`
+  std::vector<inspection> groups() const;
+
+  /// The histogram of exponents. Waits for all submitted work.
+  /// \throws invalid_argument if the level is below `histogram`
+  exponent_histogram histogram() const;
 
  private:
   struct impl;
@@ -73,6 +88,9 @@ class SYCLAMP_API inspector {
 };
 
 /// Inspects one array and waits for the result.
+/// \param engine  the device and queue
+/// \param array   elements of any type
+/// \return the result on the host
 SYCLAMP_API inspection inspect(const engine& engine, const_array_view array);
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Where warnings go. The library never prints by itself but through this one function.
+/// The handler of warnings. The library prints nothing except through it.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,13 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// Takes one line of warning, without a line break.
+/// A function that receives one warning, a line without a line break.
 using warning_handler = std::function<void(std::string_view)>;
 
-/// Sends warnings to `handler` from now on and returns the previous one. An empty handler drops them. The default
-/// writes `syclamp: warning: …` to standard error. May be called at any time, from any thread.
+/// Sets the handler of warnings. The default handler writes `syclamp: warning: …` to standard error. May be called at
+/// any time, from any thread.
+/// \param handler  the new handler; empty: warnings are dropped
+/// \return the previous handler
 SYCLAMP_API warning_handler on_warning(warning_handler handler);
 
 }  // namespace SYCLAMP_NAMESPACE

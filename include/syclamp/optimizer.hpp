@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What a loss scaler has to know of an optimizer. Derive from it to use your own.
+/// The interface between a loss scaler and an optimizer. Derive from it to use your own optimizer.
 #pragma once
 
 #include <cstdint>
@@ -13,37 +13,38 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// What `optimizer::apply` gets.
+/// The arguments of `optimizer::apply`.
 struct step_inputs {
-  const tensor_list& gradients;    ///< as they are: scaled, unless they were unscaled before
-  const step_decision* decisions;  ///< in device memory: one, or one for each group of tensors
-  bool per_group;                  ///< the decision of a tensor is that of its group
+  const tensor_list& gradients;    ///< the gradients: scaled, unless they were unscaled before
+  const step_decision* decisions;  ///< one decision, or one per group, in device memory
+  bool per_group;                  ///< true: there is one decision per group
 };
 
-/// Something that applies gradients to weights.
+/// An optimizer: applies gradients to weights.
 class SYCLAMP_API optimizer {
  public:
   virtual ~optimizer() = default;
 
-  /// The gradients as the backward pass leaves them, scaled. The same list on every call.
+  /// The scaled gradients that the backward pass writes. It must return the same list on every call.
   virtual const tensor_list& gradients() const = 0;
 
-  /// Where `loss_scaler::unscale` leaves unscaled gradients: FP32 tensors of the same sizes. FP32 gradients can be
-  /// their own; 16-bit ones need a shadow.
+  /// The list that `loss_scaler::unscale` writes unscaled gradients to: FP32 tensors of the same sizes. FP32 gradients
+  /// can be unscaled in place, which is the default; 16-bit gradients need a separate list.
   virtual const tensor_list& unscaled_gradients() const { return gradients(); }
 
-  /// Checks the numbers in device memory that the step will use, such as learning rates. Submits a kernel that sets
-  /// `*invalid_numbers`, in device memory, to 1 if one is unusable. The scaler then skips the step with the status
+  /// Checks numbers in device memory that the step will use, such as learning rates. An implementation submits a kernel
+  /// that sets `*invalid_numbers` to 1 if a number is invalid. The scaler then skips the step with the status
   /// `invalid_number`.
-  /// \return false if there is no such number, so that nothing was submitted
+  /// \param invalid_numbers  a word in device memory
+  /// \return false if there are no such numbers and nothing was submitted, which is the default
   virtual bool check_numbers(std::uint32_t* invalid_numbers) {
     static_cast<void>(invalid_numbers);
     return false;
   }
 
-  /// Submits the step to the queue of the gradients' engine, which the scaler has ordered after all dependencies of its
-  /// own call. It must not wait, and its kernels must leave everything as
-  /// it is when the decision that they read on the device says so.
+  /// Submits the step to the queue of the gradients' engine, which the scaler has ordered after all dependencies. It
+  /// must not wait. Its kernels must change nothing if the decision that they read on the device is to skip.
+  /// \return an event that is complete when the step is
   virtual sycl::event apply(const step_inputs& inputs) = 0;
 
  protected:

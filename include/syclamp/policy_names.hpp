@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Names of a policy's choices, as files and programs have them. The compiler sees to it that none is forgotten.
+/// The names of enumeration values of a policy, as files and programs use them.
 #pragma once
 
 #include <syclamp/export.hpp>
@@ -8,6 +8,7 @@
 
 namespace SYCLAMP_NAMESPACE {
 
+/// The name of a value in files and programs; an empty string for an invalid value.
 constexpr const char* to_string(scaling_mode mode) {
   switch (mode) {
     case scaling_mode::dynamic: return "dynamic";
@@ -17,6 +18,7 @@ constexpr const char* to_string(scaling_mode mode) {
   return "";
 }
 
+/// The name of a value in files and programs; an empty string for an invalid value.
 constexpr const char* to_string(growth_kind kind) {
   switch (kind) {
     case growth_kind::interval: return "interval";
@@ -27,6 +29,7 @@ constexpr const char* to_string(growth_kind kind) {
   return "";
 }
 
+/// The name of a value in files and programs; an empty string for an invalid value.
 constexpr const char* to_string(interval_test test) {
   switch (test) {
     case interval_test::at_least: return "at_least";
@@ -38,6 +41,7 @@ constexpr const char* to_string(interval_test test) {
   return "";
 }
 
+/// The name of a value in files and programs; an empty string for an invalid value.
 constexpr const char* to_string(hysteresis_kind kind) {
   switch (kind) {
     case hysteresis_kind::consecutive: return "consecutive";
@@ -48,6 +52,7 @@ constexpr const char* to_string(hysteresis_kind kind) {
   return "";
 }
 
+/// The name of a value in files and programs; an empty string for an invalid value.
 constexpr const char* to_string(bounds_kind kind) {
   switch (kind) {
     case bounds_kind::clamp: return "clamp";
@@ -58,6 +63,7 @@ constexpr const char* to_string(bounds_kind kind) {
   return "";
 }
 
+/// The name of a value in files and programs; an empty string for an invalid value.
 constexpr const char* to_string(scale_arithmetic arithmetic) {
   switch (arithmetic) {
     case scale_arithmetic::float32: return "float32";
@@ -67,6 +73,7 @@ constexpr const char* to_string(scale_arithmetic arithmetic) {
   return "";
 }
 
+/// The name of a value in files and programs; an empty string for an invalid value.
 constexpr const char* to_string(give_up_action action) {
   switch (action) {
     case give_up_action::keep: return "keep";

@@ -12,17 +12,19 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// The policy of a framework, or `syclamp`: same scale after every step, in FP32 bits, over any sequence of clean and
-/// overflowing steps (`openseq2seq-logmax`, which has no counters, within rounding). Two bounds are everybody's: no
-/// scale leaves [2^-126, largest FP32].
+/// The scaling policy of another framework, or `syclamp` for the default policy. Over any sequence of clean and
+/// overflowing steps, the scale is bit-identical to the framework's in FP32 (`openseq2seq-logmax`: within rounding).
+/// Unlike in some frameworks, no scale leaves [2^-126, largest FP32].
+/// \param name  the name of a preset, for example `pytorch`; `scaling_presets` lists all names
+/// \return the policy, whose fields you may change
 /// \throws invalid_argument that lists the names, if there is no such preset
 SYCLAMP_API scaling_policy scaling_preset(std::string_view name);
 
-/// What is worth knowing of a preset.
+/// The description of a preset.
 struct preset_info {
-  std::string name;
+  std::string name;       ///< for `scaling_preset`
   std::string framework;  ///< the framework whose rules it replays
-  std::string note;       ///< what it does where the framework is broken or throws; empty if there is nothing to say
+  std::string note;       ///< differences from the framework, and defaults that the framework lacks; may be empty
 };
 
 /// All presets, `syclamp` first.

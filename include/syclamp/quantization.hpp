@@ -2,14 +2,14 @@
 /// \file
 /// Scales for tensors in FP8 or INT8, and fake quantisation.
 ///
-/// A quantised number is the number times the scale of its tensor, rounded to a small format. The scale follows the
-/// largest absolute values (amax) that the tensor had on the last steps, so that they just fit:
+/// A quantised number is a number times the scale of its tensor, rounded to a small format. The scale follows the
+/// largest absolute values (amax) of the tensor on the last steps, so that they just fit:
 ///
-///     inspector look(tensors, inspection_level::tensors);
+///     inspector inspector(tensors, inspection_level::tensors);
 ///     delayed_scaling scales(fp8_tensors);       // once
-///     cast(tensors, fp8_tensors, scales.quantize());  // each step: with the scales of the steps before
-///     look();
-///     scales.update(look);                       // for the next step
+///     cast(tensors, fp8_tensors, scales.quantize());  // each step: with the scales of earlier steps
+///     inspector.run();
+///     scales.update(inspector);                  // for the next step
 #pragma once
 
 #include <cstdint>
@@ -24,33 +24,37 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// Scales of the tensors of a list, on the device, updated for all of them in one kernel.
+/// Scales for the tensors of a list, on the device. One kernel updates all scales.
 ///
 ///     scale = limit / amax · 2^-margin
 ///
-/// with the limit of the format (E4M3 448, E5M2 57344, INT8 127). An amax of 0 keeps the scale; so does one that is Inf
-/// or NaN, which is forgotten then: it does not stay in the history. (In Transformer Engine it does, and keeps the
-/// scale for as long as the history remembers it.) A scale stays between 2^-126 and the largest FP32.
+/// The limit is that of the format (E4M3 448, E5M2 57344, INT8 127). An amax of 0, Inf or NaN keeps the scale. Inf and
+/// NaN are not entered into the history. (In Transformer Engine they are, and the scale does not move until they leave
+/// the history.) A scale stays between 2^-126 and the largest FP32.
 ///
-/// Takes 4 bytes a tensor for each step of the history, and 12 more.
+/// The memory is 4 bytes per tensor and step of the history, and 12 bytes per tensor.
 class SYCLAMP_API delayed_scaling {
  public:
+  /// How scales follow amax.
   struct settings {
-    std::uint32_t history = 1024;  ///< how many steps are remembered
-    int margin = 0;                ///< powers of two that are left free above amax
-    bool latest_only = false;      ///< amax is the latest one, not the largest of the history
+    std::uint32_t history = 1024;  ///< number of steps in the history
+    int margin = 0;                ///< doublings that are left free above amax
+    bool latest_only = false;      ///< uses the latest amax instead of the largest in the history
   };
 
-  /// The range of INT8, which is symmetric: -127 to 127.
+  /// The limit of INT8, whose range is symmetric: -127 to 127.
   static constexpr float int8_limit = 127.0f;
 
-  /// Scales for tensors whose types have a limit of their own.
+  /// Makes scales for tensors whose type has a limit. Allocates.
+  /// \param quantized  the FP8 or FP16 tensors that will hold quantised numbers
   /// \throws invalid_argument if a tensor is neither FP8 nor FP16
   explicit delayed_scaling(const tensor_list& quantized) : delayed_scaling(quantized, settings{}) {}
+  /// \overload
   delayed_scaling(const tensor_list& quantized, const settings& options);
 
-  /// Scales for integers in [-limit, limit], one for each tensor of a list of any type; per channel, if the tensors of
-  /// the list are channels.
+  /// Makes scales for integers in [-limit, limit], one per tensor of a list of any type. If the tensors are channels,
+  /// the scales are per channel. Allocates.
+  /// \throws invalid_argument if the limit is not positive and finite
   delayed_scaling(const tensor_list& tensors, float limit, const settings& options);
 
   // Moving is copying, so that a handle that was moved from stays usable.
@@ -59,35 +63,49 @@ class SYCLAMP_API delayed_scaling {
   delayed_scaling& operator=(const delayed_scaling&) = default;
   delayed_scaling& operator=(delayed_scaling&& other) noexcept { return *this = other; }
 
-  /// Moves all scales, from an inspection of the tensors before they were quantised. Does not wait or allocate.
-  /// Dependencies and the returned event are as in gradients.hpp.
-  /// \param inspector  of a list with as many tensors, with `inspection_level::tensors`
+  /// Updates all scales from an inspection of the tensors before quantisation. Does not wait or allocate.
+  /// \param inspector     an inspector of a list with the same number of tensors, with `inspection_level::tensors`
+  /// \param dependencies  events that must be complete before the operation begins
+  /// \return an event that is complete when the operation is
+  /// \throws invalid_argument if the inspector does not fit
   sycl::event update(const inspector& inspector, const std::vector<sycl::event>& dependencies = {}) const;
 
-  /// Options of a cast to the small format, with saturation, and of one back.
+  /// Options for a cast to the small format: multiplies by the scales and saturates.
   cast_options quantize() const;
+  /// Options for a cast from the small format: divides by the scales.
   cast_options dequantize() const;
 
-  const float* device_scales() const;  ///< one a tensor; 1 at the beginning
-  const float* device_limits() const;  ///< one a tensor, less the margin
-  std::vector<float> scales() const;   ///< waits
-  float limit(std::size_t tensor) const;
-  std::size_t size() const;  ///< number of tensors
+  const float* device_scales() const;     ///< one scale per tensor, in device memory; initially 1
+  const float* device_limits() const;     ///< one limit per tensor, in device memory, reduced by the margin
+  std::vector<float> scales() const;      ///< the scales; waits
+  float limit(std::size_t tensor) const;  ///< the limit of a tensor
+  std::size_t size() const;               ///< number of tensors
 
  private:
   struct impl;
   std::shared_ptr<impl> impl_;
 };
 
-/// out = what integers would keep of in: round(in · scale) in [-limit, limit], divided by the scale; in the type of
-/// `out`. Ties to even; a NaN stays a NaN. Does not wait or allocate. Dependencies and the returned event are as in
-/// gradients.hpp.
-/// \throws invalid_argument if the lists do not fit (see gradients.hpp), or there are not as many scales as tensors
+/// Rounds every element as if it were stored as an integer: out = clamp(round(in · scale), -limit, limit) / scale, in
+/// the type of `out`. Ties round to even; NaN stays NaN. Does not wait or allocate.
+/// \param in            tensors of any type
+/// \param out           tensors of the same sizes; may be `in`
+/// \param scaling       one scale per tensor
+/// \param dependencies  events that must be complete before the operation begins
+/// \return an event that is complete when the operation is
+/// \throws invalid_argument if the lists do not fit (see gradients.hpp), or the number of scales is not the number of
+///         tensors
 SYCLAMP_API sycl::event fake_quantize(const tensor_list& in, const tensor_list& out, const delayed_scaling& scaling,
                                       const std::vector<sycl::event>& dependencies = {});
 
-/// The gradient of `fake_quantize` as if nothing had been rounded: that of the output where the input was in the range,
-/// else 0. Gradients may be scaled, and are as much so afterwards; `gradient_in` may be `gradient_out`.
+/// The straight-through gradient of `fake_quantize`: the gradient of the output where the input was in range, else 0.
+/// Gradients may be scaled and stay scaled. Does not wait or allocate.
+/// \param in            the input of `fake_quantize`
+/// \param gradient_out  gradients with respect to its output
+/// \param gradient_in   receives the gradients with respect to `in`; may be `gradient_out`
+/// \param scaling       one scale per tensor
+/// \param dependencies  events that must be complete before the operation begins
+/// \return an event that is complete when the operation is
 /// \throws invalid_argument as `fake_quantize` does
 SYCLAMP_API sycl::event fake_quantize_gradient(const tensor_list& in, const tensor_list& gradient_out,
                                                const tensor_list& gradient_in, const delayed_scaling& scaling,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A training step that is recorded once and then submitted as a whole, which costs the host far less than its kernels
-/// one by one.
+/// A training step that is recorded once and then submitted as a whole, which takes far less host time than submitting
+/// its kernels one by one.
 ///
 ///     scaler.prepare(optimizer.gradients());
 ///     recorded_step step(engine, [&] {
@@ -24,41 +24,47 @@
 
 namespace SYCLAMP_NAMESPACE {
 
+/// Whether a `recorded_step` uses a SYCL graph.
 enum class recording {
-  if_possible,  ///< into a SYCL graph where the device has them
-  never         ///< submits the calls each time, as if the device had no graphs
+  if_possible,  ///< records a SYCL graph if the device supports graphs
+  never         ///< makes the calls on every step
 };
 
-/// Calls that submit work to an engine's queue, to be submitted many times: the same bits either way.
+/// A sequence of calls that is recorded into a SYCL graph and replayed on every step. The results are bit-identical to
+/// making the calls.
 ///
-/// Recorded, the calls are made once, when this is made, and nothing runs; each step then submits what they would have
-/// submitted. So they must be the same for every step: what changes (gradients, learning rates, limits) changes in
-/// device memory. (After `tensor_list::set_address` call `loss_scaler::prepare`, which sends the new addresses to the
-/// device: a replay does not.) They must not change settings, and neither wait nor allocate: `loss_scaler::prepare`
-/// does that before. Callbacks of `loss_scaler::on_step` come from `report`. Give dependencies to the step, not to the
-/// calls.
+/// The constructor makes the calls once and records them; nothing runs then. Each step submits the recorded commands.
+/// So the calls must be the same for every step. Values that change (gradients, learning rates, limits) must change in
+/// device memory. The calls must not change settings, wait or allocate. Call `loss_scaler::prepare` before the
+/// recording, which allocates. After `tensor_list::set_address`, call it again: it sends the new addresses to the
+/// device, which a replay does not. Handlers of `loss_scaler::on_step` are called by `report`. Pass dependencies to the
+/// step, not to the calls.
 ///
-/// Where the device or the compiler has no graphs, or `recording::never` is given, each step makes the calls.
+/// If the device or the compiler has no graphs, or with `recording::never`, each step makes the calls.
 ///
-/// For one thread at a time; everything that the calls use has to live as long as this.
+/// Use it from one thread at a time. Everything that the calls use must outlive this object.
 class SYCLAMP_API recorded_step {
  public:
-  /// \throws misuse_error if a call waits or changes settings while it is recorded, or the queue is being recorded
-  ///         already, and says what to do; and what the calls throw. Then scalers and optimizers are as they were
-  ///         before
+  /// Records the calls.
+  /// \param engine  the engine of the queue that is recorded
+  /// \param calls   a function that submits one step
+  /// \param mode    whether to use a graph
+  /// \throws misuse_error if a call waits or changes settings while it is recorded, or the queue is already being
+  ///         recorded. Exceptions of the calls pass through. Scalers and optimizers are then unchanged.
   recorded_step(const engine& engine, std::function<void()> calls, recording mode = recording::if_possible);
   ~recorded_step();
+  /// Moves a step. A moved-from step can only be destroyed or assigned to.
   recorded_step(recorded_step&&) noexcept;
   recorded_step& operator=(recorded_step&&) noexcept;
 
-  /// Submits the step; does not wait.
-  /// \param dependencies  the step begins when they are complete. They stand for those of all calls in it.
-  /// \return complete when the step is
+  /// Submits the step. Does not wait.
+  /// \param dependencies  events that must be complete before the step begins, for all calls in it
+  /// \return an event that is complete when the step is
   /// \throws misuse_error if this was moved from, or the engine was made with an out-of-order queue and there are no
   ///         dependencies
   sycl::event operator()(const std::vector<sycl::event>& dependencies = {});
 
-  /// Whether there is a graph; else the calls are made each time.
+  /// True if there is a graph; false if each step makes the calls.
   bool is_recorded() const;
 
  private:

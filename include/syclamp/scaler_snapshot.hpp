@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Everything a loss scaler remembers, on the host: to save, to load, to move to another device or framework.
+/// The complete state of a loss scaler on the host: to save, to load, or to move to another device or framework.
 #pragma once
 
 #include <filesystem>
@@ -15,30 +15,35 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// The complete state of a scaler: with it, another scaler takes the same decisions from here on.
+/// The complete state of a scaler. A scaler that loads it takes the same decisions from then on.
 struct SYCLAMP_API scaler_snapshot {
-  scaling_policy policy;
-  std::vector<scale_state> scales;   ///< one, or one for each group of tensors
-  std::vector<ledger_entry> ledger;  ///< oldest first; files hold up to 2^20 of them
+  scaling_policy policy;             ///< how the scales move
+  std::vector<scale_state> scales;   ///< one, or one per group of tensors
+  std::vector<ledger_entry> ledger;  ///< records, oldest first; a file holds up to 2^20
 
-  /// A scaler that has done nothing yet.
-  /// \throws invalid_argument if the policy is not valid
+  /// The state of a new scaler.
+  /// \param policy  how the scales move
+  /// \param scales  number of scales
+  /// \throws invalid_argument if the policy is invalid, or the number of scales is 0 or too large
   static scaler_snapshot fresh(const scaling_policy& policy, std::size_t scales = 1);
 };
 
-/// JSON and back. The text has a version and is complete: every setting, every counter, the ledger. Texts of all
-/// earlier versions are read.
-/// \throws invalid_argument that says what is wrong, if the text is not whole, not a state, of a newer version, or
-///         contradicts itself
+/// Converts a snapshot to JSON. The text has a version and holds every setting, every counter and the ledger.
+/// \throws invalid_argument if the snapshot contradicts itself
 SYCLAMP_API std::string to_json(const scaler_snapshot& snapshot);
+/// Reads a snapshot from JSON. Texts of all earlier versions are accepted.
+/// \throws invalid_argument that names the field, if the text is incomplete, not a state, of a newer version, or
+///         contradicts itself
 SYCLAMP_API scaler_snapshot snapshot_from_json(std::string_view text);
 
-/// Saves as JSON to a temporary name and renames: at any moment the old or the new file is there, whole.
-/// \throws error that names the file and the reason; invalid_argument if the snapshot contradicts itself
+/// Saves a snapshot as a JSON file. The file is replaced atomically: at any moment either the complete old file or the
+/// complete new file exists.
+/// \throws file_error that names the file and the reason
+/// \throws invalid_argument if the snapshot contradicts itself
 SYCLAMP_API void save_snapshot(const scaler_snapshot& snapshot, const std::filesystem::path& file);
 
-/// Loads a file that this version or an earlier one has saved.
-/// \throws error that names the file and says what is wrong with it
+/// Loads a snapshot that this version or an earlier one has saved.
+/// \throws file_error that names the file and the problem
 SYCLAMP_API scaler_snapshot load_snapshot(const std::filesystem::path& file);
 
 }  // namespace SYCLAMP_NAMESPACE

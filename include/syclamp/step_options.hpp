@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What a call of `loss_scaler` may do to gradients besides unscaling them.
+/// Options of the calls of `loss_scaler`.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,16 @@
 
 namespace SYCLAMP_NAMESPACE {
 
+/// Clipping options of a step.
 struct step_options {
-  /// Clips the L2 norm of the unscaled gradients to this limit. Not given: no clipping. A value that is negative or NaN
-  /// is refused. If a `device_value` is negative or NaN, the step is skipped with the status `invalid_number`.
+  /// Clips the L2 norm of the unscaled gradients to this limit. Default: no clipping. A value that is negative or NaN
+  /// throws invalid_argument. If a `device_value` is negative or NaN, the step is skipped with the status
+  /// `invalid_number`.
   std::optional<scalar> max_norm = {};
 
-  /// For a joint step of several optimizers: clips the gradients of each optimizer by their own norm. By default all of
-  /// them are clipped by the norm over all gradients, as by one call of `clip_grad_norm_` for all parameters. With a
-  /// consensus, a norm is over all ranks either way.
+  /// For a joint step of several optimizers: clips the gradients of each optimizer by their own norm. Default: all are
+  /// clipped by the norm over all gradients, like one call of `clip_grad_norm_` for all parameters. With a consensus,
+  /// norms are over all ranks in both cases.
   bool clip_separately = false;
 };
 

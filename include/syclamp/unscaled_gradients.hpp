@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Gradients of which it is known that they are not scaled.
+/// A type for gradients that are known to be unscaled.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,11 @@ namespace SYCLAMP_NAMESPACE {
 struct step_gate;
 struct unscaling;
 
-/// A list of FP32 gradients that have been unscaled. Clipping takes nothing else: to clip scaled gradients by mistake
-/// is the most common error in training with loss scaling, and here it does not compile.
+/// A list of FP32 gradients that have been unscaled. Clip operations accept only this type, so clipping scaled
+/// gradients by mistake, a common error in training with loss scaling, does not compile.
 class SYCLAMP_API unscaled_gradients {
  public:
-  /// Gradients that never were scaled: the caller's word for it.
+  /// Declares that gradients were never scaled. The library cannot check this.
   /// \throws invalid_argument if a tensor is not FP32
   static unscaled_gradients never_scaled(tensor_list gradients);
 
@@ -28,9 +28,10 @@ class SYCLAMP_API unscaled_gradients {
   unscaled_gradients& operator=(const unscaled_gradients&) = default;
   unscaled_gradients& operator=(unscaled_gradients&& other) noexcept { return *this = other; }
 
+  /// The list of gradients.
   const tensor_list& list() const { return list_; }
 
-  /// Of the operation that unscaled them.
+  /// The event of the operation that unscaled them.
   const sycl::event& done() const { return done_; }
 
   // For the library's own operations.

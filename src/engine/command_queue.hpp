@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and fills for the library itself. Its source never calls those of `sycl::queue`, whose faults are no errors of
-// this library.
+// Copies and fills for the library's own use. They turn a `sycl::exception` into a syclamp::device_error, which the
+// members of `sycl::queue` do not.
 #pragma once
 
 #include <cstddef>

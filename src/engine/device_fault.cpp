@@ -18,8 +18,8 @@ std::string in_one_line(std::string_view text) {
 
 const char* remedy(const sycl::exception& fault) {
   if (fault.code() == sycl::errc::invalid)
-    return "see that every address is memory of the engine's context and has not been freed";
-  return "values in device memory are no longer reliable: end the process and resume from a checkpoint. If it comes "
+    return "check that every address is memory of the engine's context and has not been freed";
+  return "values in device memory are no longer reliable: end the process and resume from a checkpoint. If it happens "
          "again, run `syclamp info` to test the device and its driver";
 }
 
@@ -28,10 +28,8 @@ const char* remedy(const sycl::exception& fault) {
 void throw_device_error(std::string_view operation, const sycl::exception& fault) {
   const std::string words = in_one_line(fault.what());
   if (fault.code() == sycl::errc::memory_allocation)
-    throw out_of_memory_error(
-        fmt::format("{}: the device has no memory left for it (\"{}\"); free memory or use a "
-                    "smaller problem",
-                    operation, words));
+    throw out_of_memory_error(fmt::format(
+        "{}: the device is out of memory (\"{}\"); free device memory or use a smaller problem", operation, words));
   throw device_error(fmt::format("{}: the device reported \"{}\"; {}", operation, words, remedy(fault)));
 }
 
@@ -60,8 +58,8 @@ void fault_record::raise_fault() {
   const std::size_t others = std::exchange(others_, 0);
   has_fault_.store(false, std::memory_order_relaxed);
   throw device_error(
-      fmt::format("work that was submitted earlier has failed: \"{}\"{}; its results are missing: end the process and "
-                  "resume from a checkpoint, and look for the cause in what was submitted since the last wait",
+      fmt::format("a command submitted earlier has failed: \"{}\"{}; its results are missing. The cause is among the "
+                  "commands submitted since the last wait. End the process and resume from a checkpoint",
                   first, others == 0 ? "" : fmt::format(" (and {} more)", others)));
 }
 

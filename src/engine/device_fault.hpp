@@ -20,7 +20,7 @@ namespace SYCLAMP_NAMESPACE {
 ///         words and a remedy
 [[noreturn]] SYCLAMP_API void throw_device_error(std::string_view operation, const sycl::exception& fault);
 
-/// Calls `function`. A `sycl::exception` of it becomes an error of this library. Costs nothing if there is none.
+/// Calls `function` and turns a `sycl::exception` into an error of this library. Costs nothing if none is thrown.
 template <typename Function>
 decltype(auto) translated(std::string_view operation, Function&& function) {
   try {
@@ -30,7 +30,7 @@ decltype(auto) translated(std::string_view operation, Function&& function) {
   }
 }
 
-/// Faults that a queue of the library's own has reported asynchronously, until a call of the user hears of them.
+/// Keeps the asynchronous faults of a queue that the library made, until the user's next call throws them.
 class fault_record {
  public:
   /// Keeps the first fault and counts the others. Does not throw, because the runtime calls it from destructors, too.

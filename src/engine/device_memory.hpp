@@ -33,7 +33,7 @@ inline std::atomic<std::uint64_t>& deleter_waits_counter() {
   return waits;
 }
 
-/// Whether nothing that was submitted is still to run. False where the SYCL cannot tell.
+/// True if all submitted commands have finished. False if the SYCL implementation cannot tell.
 inline bool is_idle([[maybe_unused]] const sycl::queue& queue) {
 #if defined(SYCL_EXT_ONEAPI_QUEUE_EMPTY)
   return queue.ext_oneapi_empty();
@@ -46,7 +46,7 @@ inline bool is_idle([[maybe_unused]] const sycl::queue& queue) {
 /// together, only the first one waits. Never throws: a device that has failed cannot be waited for, and must not end
 /// the program from a destructor.
 struct usm_deleter {
-  std::optional<sycl::queue> queue;  // a default queue would look for a device
+  std::optional<sycl::queue> queue;  // optional, because a default-constructed queue would select a device
   void operator()(void* memory) const noexcept {
     if (is_runtime_gone()) return;
     --live_arrays_counter();
@@ -71,8 +71,8 @@ inline std::atomic<std::uint64_t>& device_bytes_counter() {
   return bytes;
 }
 
-/// Whether fresh memory is filled with NaNs of every format, so that a kernel that reads what nobody wrote is found:
-/// for tests, which all switch it on (tests/support/test_listener.cpp).
+/// If set, fresh memory is filled with NaNs of every format, so that tests find kernels that read uninitialised memory.
+/// tests/support/test_listener.cpp sets it for all tests.
 inline std::atomic<bool>& poison_fresh_memory() {
   static std::atomic<bool> is_on = false;
   return is_on;
@@ -81,11 +81,13 @@ inline std::atomic<bool>& poison_fresh_memory() {
 template <typename T>
 using usm_array = std::unique_ptr<T[], usm_deleter>;
 
-/// \throws out_of_memory_error if the number of bytes is no number of this machine
+/// \throws out_of_memory_error if the number of bytes overflows std::size_t
 inline void need_fitting(std::uint64_t count, std::size_t bytes_each) {
   if (count <= std::numeric_limits<std::size_t>::max() / 2 / bytes_each) return;
-  throw out_of_memory_error(fmt::format(
-      "{} elements of {} bytes are more than any memory holds; see where the number comes from", count, bytes_each));
+  throw out_of_memory_error(
+      fmt::format("cannot allocate {} elements of {} bytes: the size in bytes exceeds the address space; check where "
+                  "the count comes from",
+                  count, bytes_each));
 }
 
 /// `count` elements, aligned so that any pack fits; at least one, so that there is always an address.
@@ -99,10 +101,10 @@ usm_array<T> allocate(const sycl::queue& queue, std::size_t count, sycl::usm::al
   try {
     memory = sycl::aligned_alloc(alignment, bytes, queue, where);
   } catch (const sycl::exception&) {
-    memory = nullptr;  // implementations differ in how they say no
+    memory = nullptr;  // some implementations throw, others return null
   }
   if (memory == nullptr)
-    throw out_of_memory_error(fmt::format("{} has no room for {} bytes; free memory or use a smaller problem",
+    throw out_of_memory_error(fmt::format("{} cannot allocate {} bytes; free device memory or use a smaller problem",
                                           queue.get_device().get_info<sycl::info::device::name>(), bytes));
   if (poison_fresh_memory()) translated("memset", [&] { sycl::queue(queue).memset(memory, 0xff, bytes).wait(); });
   ++live_arrays_counter();
@@ -115,7 +117,7 @@ usm_array<T> allocate_on_device(const sycl::queue& queue, std::size_t count) {
   return allocate<T>(queue, count, sycl::usm::alloc::device);
 }
 
-/// Memory of the host from which the device copies without detours.
+/// Pinned host memory, from which the device copies directly.
 template <typename T>
 usm_array<T> allocate_on_host(const sycl::queue& queue, std::size_t count) {
   return allocate<T>(queue, count, sycl::usm::alloc::host);

@@ -21,10 +21,10 @@
 namespace SYCLAMP_NAMESPACE {
 namespace {
 
-const profile& profile_named(std::string_view name, std::string_view asked_by) {
+const profile& profile_named(std::string_view name, std::string_view origin) {
   if (const profile* found = backends::find(name)) return *found;
-  throw invalid_argument(fmt::format("{} asks for the profile \"{}\", which does not exist; choose one of {}", asked_by,
-                                     name, fmt::join(profile_names(), ", ")));
+  throw invalid_argument(fmt::format("the profile \"{}\" (from {}) does not exist; choose one of {}", name, origin,
+                                     fmt::join(profile_names(), ", ")));
 }
 
 bool fits(const profile& tuning, const sycl::device& device) {
@@ -32,15 +32,17 @@ bool fits(const profile& tuning, const sycl::device& device) {
 }
 
 const profile& profile_for(const sycl::device& device, std::string_view requested) {
-  const auto forced = [&](std::string_view name, std::string_view asked_by) -> const profile& {
-    const profile& profile = profile_named(name, asked_by);
+  const auto forced = [&](std::string_view name, std::string_view origin) -> const profile& {
+    const profile& profile = profile_named(name, origin);
     if (!fits(profile, device))
       throw invalid_argument(
-          fmt::format("{} asks for the profile \"{}\", whose work-groups of {} are larger than {} takes", asked_by,
-                      name, max_group_size(profile), device.get_info<sycl::info::device::name>()));
+          fmt::format("the profile \"{}\" (from {}) needs work-groups of {} work-items, but {} allows only {}; choose "
+                      "another profile",
+                      name, origin, max_group_size(profile), device.get_info<sycl::info::device::name>(),
+                      device.get_info<sycl::info::device::max_work_group_size>()));
     return profile;
   };
-  if (!requested.empty()) return forced(requested, "the caller");
+  if (!requested.empty()) return forced(requested, "the argument of the engine");
   if (const char* name = std::getenv("SYCLAMP_PROFILE"); name != nullptr && *name != '\0')
     return forced(name, "SYCLAMP_PROFILE");
   const profile& best = backends::choose(facts_of(device));
@@ -54,7 +56,7 @@ sycl::queue checked(sycl::queue queue) {
   return queue;
 }
 
-/// An in-order queue beside an out-of-order one.
+/// A second, in-order queue for an engine that was made with an out-of-order queue.
 sycl::queue in_order_queue(const sycl::queue& beside, const std::shared_ptr<fault_record>& faults) {
   using namespace sycl::property::queue;
   sycl::property_list properties{in_order{}};
@@ -74,10 +76,10 @@ sycl::queue best_queue(const std::shared_ptr<fault_record>& faults) {
       problems += fmt::format(". {}: {}", device.get_info<sycl::info::device::name>(), problem);
   if (usable.empty()) {
     const std::string hint = launch::environment_hint();
-    throw no_device_error(fmt::format(
-        "no SYCL device that syclamp can use was found{}{}{}. For the CPU install the package intel-opencl-rt (./run "
-        "setup does it); for a GPU its driver and SYCL plugin",
-        problems, hint.empty() ? "" : ". ", hint));
+    throw no_device_error(
+        fmt::format("no usable SYCL device was found{}{}{}. For a CPU, install the package intel-opencl-rt (./run "
+                    "setup installs it). For a GPU, install its driver and its SYCL plugin",
+                    problems, hint.empty() ? "" : ". ", hint));
   }
   const sycl::device* best = &usable.front();
   for (const sycl::device& device : usable)
@@ -99,13 +101,14 @@ struct SYCLAMP_HIDDEN engine::impl {
     watch_runtime();
   }
 
-  /// SYCL ends the program if a fault comes up when its queue is gone already. So the library's own queue is emptied.
+  /// SYCL ends the program if a fault is reported after its queue was destroyed. So the destructor waits for the
+  /// library's own queue.
   ~impl() {
     if (!faults) return;
     try {
       queue.wait();
       queue.throw_asynchronous();
-    } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left who could hear of it
+    } catch (...) {  // NOLINT(bugprone-empty-catch): a destructor has no caller that could handle it
     }
   }
   impl(const impl&) = delete;
@@ -128,7 +131,7 @@ struct SYCLAMP_HIDDEN engine::impl {
     });
   }
 
-  /// Faults of the library's own queue come with the next call, whatever it is. Asking costs some 10 ns.
+  /// Throws asynchronous faults of the library's own queue at the next call. The check costs about 10 ns.
   void raise_faults() {
     if (!faults) return;
     queue.throw_asynchronous();
@@ -170,10 +173,10 @@ sycl::event engine::order_after(const std::vector<sycl::event>& dependencies) co
 void engine::need_dependencies(const char* call, const std::vector<sycl::event>& dependencies,
                                const char* events) const {
   if (!impl_->is_ordered_by_events || !dependencies.empty() || impl_->ordered_calls != 0) return;
-  throw misuse_error(
-      fmt::format("{}: the engine was made with an out-of-order queue, so only events order its operations, and there "
-                  "are no dependencies; pass {}",
-                  call, events));
+  throw misuse_error(fmt::format(
+      "{}: no dependencies were given, but the engine was made with an out-of-order queue, so only events order its "
+      "operations; pass {}",
+      call, events));
 }
 
 std::shared_ptr<void> engine::order_calls() const {

@@ -36,7 +36,7 @@ void warn_text(std::string_view line) {
     const std::lock_guard lock(current().mutex);
     handler = current().handler;
   }
-  if (handler) handler(line);  // outside of the lock: a handler may set another one
+  if (handler) handler(line);  // called without the lock, because a handler may set another handler
 }
 
 }  // namespace SYCLAMP_NAMESPACE

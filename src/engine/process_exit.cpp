@@ -10,18 +10,19 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-// Without destructors: they are read when everything else is gone.
+// These objects have no destructors, because they are read after all others were destroyed.
 namespace exiting {
 constinit std::atomic<runtime_state> state = runtime_state::usable;
 
 void refuse_runtime() {
   if (state == runtime_state::lost_by_fork)
     throw misuse_error(
-        "this process was forked after syclamp's first engine was made, and SYCL's drivers do not work in a forked "
-        "child; start workers before the first engine, or start them by exec (in Python: the start method \"spawn\")");
+        "this process was forked after syclamp's first engine was made, and SYCL drivers do not work in a forked "
+        "child; fork before the first engine is made, or start workers with exec (in Python: the start method "
+        "\"spawn\")");
   throw misuse_error(
-      "the process is ending, and SYCL's drivers are gone; use syclamp before main() returns, or register the exit "
-      "handler after the first engine was made");
+      "the process is exiting and the SYCL drivers are already unloaded; use syclamp before main() returns, or "
+      "register your exit handler after the first engine was made");
 }
 }  // namespace exiting
 
@@ -61,7 +62,7 @@ void need_compiler() {
   need_runtime();
   if (is_compiler_gone || has_ended)
     throw misuse_error(
-        "the process is ending and this thread can no longer compile kernels; call engine::compile_all() before exit, "
+        "the process is exiting and this thread can no longer compile kernels; call engine::compile_all() before exit, "
         "or compile in a new thread");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can still be done while a process ends, or after it was forked.
+// Tracks whether SYCL can still be called while the process exits or after it was forked.
 //
 // Exit handlers run in the reverse order in which they were registered. SYCL's drivers are loaded by the first engine
 // and register handlers then. A handler of the user that was registered earlier runs when the drivers are gone already:
@@ -33,7 +33,7 @@ extern std::atomic<runtime_state> state;
 [[noreturn]] void refuse_runtime();
 }  // namespace exiting
 
-/// True once the drivers may be gone: nothing may be asked of SYCL, not even to free memory.
+/// True once the drivers may be unloaded. No SYCL function may be called then, not even to free memory.
 inline bool is_runtime_gone() { return exiting::state.load(std::memory_order_relaxed) != runtime_state::usable; }
 
 /// \throws misuse_error if the runtime is gone
@@ -44,7 +44,7 @@ inline void need_runtime() {
 /// \throws misuse_error if the compiler of the kernels is gone, for all threads or for this one
 void need_compiler();
 
-/// Leaves objects to the end of the process if the runtime is gone.
+/// A deleter that leaks the object if the runtime is gone.
 struct state_deleter {
   template <typename T>
   void operator()(T* object) const {

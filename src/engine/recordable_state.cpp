@@ -7,7 +7,8 @@
 namespace SYCLAMP_NAMESPACE {
 namespace {
 
-/// All that there are in the process: several engines may share a queue, and do not know of each other.
+/// All recordable states of the process. Engines that share a queue do not know of each other, so the registry is
+/// global.
 struct registry {
   std::mutex mutex;
   std::uint64_t next = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host remembers of the calls that were made: how far a scaler has come with a step. If the calls were
-// recorded, and the recording was abandoned, none of it has happened or will.
+// Host state that calls change, for example how far a scaler has come within a step. If calls are recorded into a graph
+// and the recording is abandoned, the calls never run. The host state must then be restored.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// A member of whoever remembers such things; its last one, so that it is there no longer than the others.
+/// Registers the host state of its owner. Declare it as the owner's last member, so that it is destroyed first.
 class recordable_state {
  public:
-  /// \param copy  copies what is remembered, and returns what puts it back
+  /// \param copy  copies the state and returns a function that restores it
   recordable_state(sycl::queue queue, std::function<std::function<void()>()> copy);
   ~recordable_state();
   recordable_state(const recordable_state&) = delete;
@@ -31,12 +31,12 @@ class recordable_state {
   std::uint64_t number_;
 };
 
-/// All that is remembered of the calls to a queue, as it was when this was made.
+/// A copy of all registered host state of a queue, taken by the constructor.
 class remembered_states {
  public:
   explicit remembered_states(const sycl::queue& queue);
 
-  /// Puts it back, of all owners that are still there.
+  /// Restores the state of all owners that still exist.
   void restore() const;
 
  private:

@@ -26,7 +26,9 @@ bool has_graphs(const sycl::device& device) {
 std::optional<finished_graph> record(sycl::queue queue, const std::function<void()>& calls) {
   if (!has_graphs(queue.get_device())) return std::nullopt;
   if (is_recording(queue))
-    throw misuse_error("recorded_step: the queue is being recorded already; make this before that, or after");
+    throw misuse_error(
+        "recorded_step: the queue is already being recorded into a graph; make the recorded_step before or after that "
+        "recording");
   constexpr const char* operation = "recorded_step";
   auto graph = translated(operation, [&] { return graphs::command_graph<graphs::graph_state::modifiable>(queue); });
   const remembered_states before(queue);
@@ -75,7 +77,8 @@ struct SYCLAMP_HIDDEN recorded_step::impl {
 
 recorded_step::recorded_step(const engine& engine, std::function<void()> calls, recording mode)
     : impl_(std::make_unique<impl>(impl{engine, std::move(calls), std::nullopt})) {
-  if (!impl_->calls) throw invalid_argument("recorded_step: there are no calls; give a function that submits a step");
+  if (!impl_->calls)
+    throw invalid_argument("recorded_step: the function is empty; pass a function that submits a step");
   const auto ordered = engine.order_calls();
   if (mode == recording::if_possible) impl_->graph = record(engine.queue(), impl_->calls);
 }
@@ -103,7 +106,7 @@ bool recorded_step::is_recorded() const {
 }
 
 void recorded_step::need_state() const {
-  if (!impl_) throw misuse_error("recorded_step: this step was moved to another; use that one");
+  if (!impl_) throw misuse_error("recorded_step: this object was moved from; use the object it was moved to");
 }
 
 }  // namespace SYCLAMP_NAMESPACE

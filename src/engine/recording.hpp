@@ -17,20 +17,21 @@ inline bool is_recording([[maybe_unused]] const sycl::queue& queue) {
 #endif
 }
 
-/// For whatever waits or allocates: recorded, it would never have run when the host goes on.
+/// To be called by every function that waits or allocates. While a queue is recorded nothing runs, so waiting would
+/// never end.
 inline void need_no_recording(const sycl::queue& queue) {
   if (is_recording(queue))
     throw misuse_error(
-        "the host would have to wait while a graph is recorded, in which nothing runs; call what allocates or reads "
-        "back before (for a scaler: prepare(list of gradients)), or after");
+        "the host cannot wait while a graph is being recorded, because nothing runs; make calls that allocate or read "
+        "results before the recording (for a scaler: prepare(gradients)) or after it");
 }
 
-/// For settings and addresses, which the host sends to the device when they have changed.
+/// To be called before changed settings or addresses are sent to the device.
 inline void need_no_settings_recorded(const sycl::queue& queue) {
   if (is_recording(queue))
     throw misuse_error(
-        "settings or addresses would be sent to the device while a graph is recorded, and again by every replay; "
-        "change them before the recording, or between two replays");
+        "settings or addresses have changed while a graph is being recorded, and every replay would send them again; "
+        "change them before the recording or between two replays");
 }
 
 }  // namespace SYCLAMP_NAMESPACE

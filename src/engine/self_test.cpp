@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the device questions whose answers give its compiler away.
+// Runs small computations on the device whose results show how its compiler treats floating point.
 #include <algorithm>
 #include <cmath>
 

@@ -39,14 +39,15 @@ device_report describe(const sycl::device& device) {
     report.profile = engine.profile_name();
     report.arithmetic = test_arithmetic(engine);
     report.usable = report.arithmetic.sound();
-    if (!report.usable) report.problem = "its arithmetic is not strict: see the self-test";
+    if (!report.usable)
+      report.problem = "its floating-point arithmetic is not strict; `syclamp info` shows the failed self-tests";
   } catch (const std::exception& failed) {
     report.problem = failed.what();
   }
   return report;
 }
 
-/// GPUs on the bus that no SYCL device stands for.
+/// Advice for GPUs on the PCI bus for which there is no SYCL device.
 std::vector<std::string> advise(const std::vector<sycl::device>& devices) {
   struct maker {
     std::uint32_t vendor;
@@ -54,16 +55,17 @@ std::vector<std::string> advise(const std::vector<sycl::device>& devices) {
   };
   constexpr maker makers[] = {
       {backends::nvidia_vendor,
-       "an NVIDIA GPU is on the bus, but no SYCL adapter for it is loaded. The wheels of ./run setup reach CPUs and "
+       "the machine has an NVIDIA GPU, but no SYCL adapter for it is loaded. The wheels of ./run setup reach CPUs and "
        "Intel GPUs only: install DPC++ with the CUDA plugin and use the preset aot-dpcpp, or AdaptiveCpp with its CUDA "
        "backend and the preset aot-acpp"},
       {backends::amd_vendor,
-       "an AMD GPU is on the bus, but no SYCL adapter for it is loaded. The wheels of ./run setup reach CPUs and Intel "
+       "the machine has an AMD GPU, but no SYCL adapter for it is loaded. The wheels of ./run setup reach CPUs and "
+       "Intel "
        "GPUs only: install DPC++ with the HIP plugin and use the preset aot-dpcpp, or AdaptiveCpp with its HIP backend "
        "and the preset aot-acpp"},
       {backends::intel_vendor,
-       "an Intel GPU is on the bus, but no SYCL device stands for it: install its Level Zero driver (packages "
-       "libze1 and intel-level-zero-gpu or libze-intel-gpu1) and see that you may open /dev/dri/renderD*"},
+       "the machine has an Intel GPU, but it is not a SYCL device: install its Level Zero driver (packages libze1 and "
+       "intel-level-zero-gpu or libze-intel-gpu1) and check that you may open /dev/dri/renderD*"},
   };
   const auto vendors = gpu_vendors_on_bus();
   std::vector<std::string> advice;
@@ -86,7 +88,7 @@ profile_report describe_profile(std::string_view name) {
   const profile* found = backends::find(name);
   if (found == nullptr)
     throw invalid_argument(
-        fmt::format("there is no profile \"{}\"; choose one of {}", name, fmt::join(profile_names(), ", ")));
+        fmt::format("the profile \"{}\" does not exist; choose one of {}", name, fmt::join(profile_names(), ", ")));
   profile_report report{.name = std::string(name), .classes = {}};
   for_each_class(*found, [&](std::string_view class_name, const auto& tuning) {
     auto& numbers = report.classes.emplace_back(std::string(class_name)).numbers;

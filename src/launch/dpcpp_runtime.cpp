@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the CPU's OpenCL driver, so that a program runs in an empty environment.
 //
-// The driver lies beside libsycl, but two others have to find it: the OpenCL loader, by its name alone, and through it
-// the driver, by a list in an environment variable. Both look when the first SYCL call is made; hence the constructor,
-// which runs when this library is loaded, before any thread of the program. A user who has said where drivers are, or
-// that nothing is to be set up, gets a process in which nothing was changed.
+// The driver lies beside libsycl. libsycl finds the OpenCL loader by its file name, and the loader finds the driver
+// through an environment variable. Both happen at the first SYCL call. So a constructor prepares them when this library
+// is loaded, before the program starts a thread. It changes nothing if the user has set the driver variables, or
+// SYCLAMP_RUNTIME_SETUP=off.
 #include "launch/dpcpp_runtime.hpp"
 
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file of libsycl, symbolic links followed; empty if it cannot be told.
+/// The file of libsycl, symbolic links followed; empty if unknown.
 fs::path runtime_file() {
   Dl_info found{};
   const auto known = reinterpret_cast<const void*>(&sycl::platform::get_platforms);
@@ -45,7 +45,7 @@ std::vector<std::string> split(const char* list, char separator) {
   return parts;
 }
 
-/// True if a folder of LD_LIBRARY_PATH holds `library`: then that one is meant.
+/// True if a folder of LD_LIBRARY_PATH holds `library`: the user wants that one.
 bool user_has(const char* library) {
   std::error_code failed;
   for (const std::string& folder : split(std::getenv("LD_LIBRARY_PATH"), ':'))
@@ -53,7 +53,7 @@ bool user_has(const char* library) {
   return false;
 }
 
-/// The OpenCL loader comes last: it does not say where the libraries are that it needs.
+/// The OpenCL loader comes last: it has no search path for the libraries that it needs.
 constexpr const char* loader_and_its_needs[] = {"libintlc.so.5", "libimf.so", "libirng.so", "libsvml.so",
                                                 "libOpenCL.so.1"};
 
@@ -110,7 +110,7 @@ fs::path loaded_library(std::string_view name) {
   return wanted.found;
 }
 
-/// What is wrong with the drivers that OCL_ICD_FILENAMES lists, if the user has set it.
+/// Describes the drivers in OCL_ICD_FILENAMES that cannot be loaded, if the user has set it.
 std::string listed_drivers_problem() {
   const char* list = std::getenv(driver_list);
   if (list == nullptr || list_is_ours) return {};
@@ -119,8 +119,8 @@ std::string listed_drivers_problem() {
     if (dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr)
       problem += fmt::format(", of which \"{}\" cannot be loaded ({})", file, dlerror());
   return problem +
-         ": it must list the files of OpenCL drivers, separated by colons, and LD_LIBRARY_PATH must lead to the "
-         "libraries that they need. Unset it to use the CPU driver beside libsycl";
+         ": it must list the files of OpenCL drivers, separated by colons, and LD_LIBRARY_PATH must include the "
+         "folders of the libraries that they need. Unset it to use the CPU driver beside libsycl";
 }
 
 }  // namespace
@@ -130,8 +130,8 @@ std::string driver_obstacle(const sycl::device& device) {
   const std::string driver = loaded_library("libintelocl.so").string();
   if (driver.find_first_of(" \t\n") == std::string::npos) return {};
   return fmt::format(
-      "its driver lies at \"{}\", and Intel's CPU driver finds its own files only if there is no space in that path; "
-      "move the SYCL runtime to a path without spaces",
+      "its driver is at \"{}\", and Intel's CPU driver does not work from a path with spaces; move the SYCL runtime to "
+      "a path without spaces",
       driver);
 }
 
@@ -139,12 +139,12 @@ std::string suspicious_environment() {
   std::vector<std::string> problems;
   if (const char* selector = std::getenv("ONEAPI_DEVICE_SELECTOR"))
     problems.push_back(
-        fmt::format("ONEAPI_DEVICE_SELECTOR is \"{}\": see that it leaves a device, or unset it", selector));
+        fmt::format("ONEAPI_DEVICE_SELECTOR is \"{}\": check that it selects a device, or unset it", selector));
   if (const std::string problem = listed_drivers_problem(); !problem.empty()) problems.push_back(problem);
   if (const char* folder = std::getenv(driver_folder))
     problems.push_back(
-        fmt::format("{} is \"{}\": it must be the folder of the .icd files of OpenCL drivers, and LD_LIBRARY_PATH must "
-                    "lead to their libraries. Unset it to use the CPU driver beside libsycl",
+        fmt::format("{} is \"{}\": it must be the folder with the .icd files of OpenCL drivers, and LD_LIBRARY_PATH "
+                    "must include the folders of their libraries. Unset it to use the CPU driver beside libsycl",
                     driver_folder, folder));
   if (is_switched_off())
     problems.emplace_back("SYCLAMP_RUNTIME_SETUP is \"off\": unset it to use the CPU driver beside libsycl");
@@ -152,7 +152,7 @@ std::string suspicious_environment() {
 }
 
 std::string dpcpp_runtime_release() {
-  std::error_code failed;  // the name of the file says less: it differs between packages of the same release
+  std::error_code failed;  // not the file name, which differs between packages of the same release
   return fmt::format("libsycl of {} bytes", fs::file_size(runtime_file(), failed));
 }
 

@@ -79,7 +79,7 @@ std::string cache_folder();
 /// Why kernels cannot be built for `device`; an empty string if they can.
 std::string obstacle(const sycl::device& device);
 
-/// What in the environment may keep devices from being found, with the remedy; an empty string if nothing is known.
+/// Environment variables that may hide devices, with the remedy; an empty string if there are none.
 std::string environment_hint();
 
 }  // namespace syclamp::launch

@@ -41,7 +41,7 @@ struct operation_base {
   std::vector<tuning_number> (*tuning_numbers)(const profile&);
   std::uint32_t (*group_size)(const profile&);
 
-  bool is_optional = false;  ///< not for every device: compiled when it is asked for, never by `engine::compile_all`
+  bool is_optional = false;  ///< does not exist on every device: compiled at first use, never by `engine::compile_all`
 };
 
 /// Operations in the order of their names. Their addresses do not identify them: each shared library has its own

@@ -47,7 +47,7 @@ std::vector<const path*> all_paths() {
   return all;
 }
 
-/// What each path says of a device and profile. Asked once, because some of the answers are slow to get.
+/// Whether each path can be used with a device and profile. Cached, because some of these checks are slow.
 struct availability {
   const path* which;
   std::string obstacle;
@@ -69,25 +69,23 @@ const std::vector<availability>& paths_of(const engine& engine) {
   return known[device].emplace(engine.profile_name(), std::move(answers)).first->second;  // an entry stays where it is
 }
 
-const path& forced_path(const engine& engine, const problem& product, std::string_view name,
-                        std::string_view asked_by) {
+const path& forced_path(const engine& engine, const problem& product, std::string_view name, std::string_view origin) {
   std::vector<std::string_view> names;
   for (const auto& [path, obstacle] : paths_of(engine)) {
     names.push_back(path->name());
     if (path->name() != name) continue;
     const std::string why = obstacle.empty() ? path->refusal(product) : obstacle;
     if (why.empty()) return *path;
-    throw invalid_argument(
-        fmt::format("gemm: {} asks for the path \"{}\": {}; leave the choice to gemm, or use the "
-                    "path \"portable\"",
-                    asked_by, name, why));
+    throw invalid_argument(fmt::format(
+        "gemm: the path \"{}\" (from {}) cannot be used: {}; leave the choice to gemm, or use the path \"portable\"",
+        name, origin, why));
   }
-  throw invalid_argument(fmt::format("gemm: {} asks for the path \"{}\", which does not exist; choose one of {}",
-                                     asked_by, name, fmt::join(names, ", ")));
+  throw invalid_argument(fmt::format("gemm: the path \"{}\" (from {}) does not exist; choose one of {}", name, origin,
+                                     fmt::join(names, ", ")));
 }
 
 const path& choose(const engine& engine, const problem& product, std::string_view requested) {
-  if (!requested.empty()) return forced_path(engine, product, requested, "the caller");
+  if (!requested.empty()) return forced_path(engine, product, requested, "the argument of gemm");
   if (const char* name = std::getenv("SYCLAMP_GEMM"); name != nullptr && *name != '\0')
     return forced_path(engine, product, name, "SYCLAMP_GEMM");
   for (const auto& [path, obstacle] : paths_of(engine))
@@ -102,17 +100,18 @@ std::string size_of_view(const matrix_shape& matrix) {
 void check_view(char name, const const_matrix_view& matrix) {
   const std::uint64_t row = matrix.is_transposed() ? matrix.rows() : matrix.columns();
   if (std::ranges::find(matrix_types, matrix.type()) == std::end(matrix_types))
-    throw invalid_argument(fmt::format("gemm: {} is {}; it must be float16, bfloat16 or float32: cast it", name,
-                                       to_string(matrix.type())));
+    throw invalid_argument(fmt::format("gemm: {} is {}; it must be float16, bfloat16 or float32, so cast it first",
+                                       name, to_string(matrix.type())));
   if (matrix.stride() < row)
-    throw invalid_argument(
-        fmt::format("gemm: rows of {} have {} elements but begin {} apart", name, row, matrix.stride()));
+    throw invalid_argument(fmt::format(
+        "gemm: rows of {} have {} elements, but their stride is only {}; make the stride at least the row length", name,
+        row, matrix.stride()));
   constexpr std::uint64_t most = std::uint64_t{1} << 31;
   if (matrix.rows() >= most || matrix.columns() >= most)
     throw invalid_argument(
         fmt::format("gemm: {} is {}; dimensions must be less than 2^31", name, size_of_view(matrix)));
   if (matrix.data() == nullptr && matrix.rows() != 0 && matrix.columns() != 0 && matrix.batch() != 0)
-    throw invalid_argument(fmt::format("gemm: {} is null; give it an address in device memory", name));
+    throw invalid_argument(fmt::format("gemm: {} is null; pass an address in device memory", name));
   if (reinterpret_cast<std::uintptr_t>(matrix.data()) % bytes_per_element(matrix.type()) != 0)
     throw invalid_argument(fmt::format("gemm: {} is at {}, which is not a multiple of the {} bytes of its elements",
                                        name, matrix.data(), bytes_per_element(matrix.type())));
@@ -140,16 +139,14 @@ struct extent {
 void check_overlap(const matrix_view& c, const char* name, const extent& other) {
   if (extent(c).meets(other))
     throw invalid_argument(
-        fmt::format("gemm: C overlaps {}, which is still read when C is written; use memory of its "
-                    "own for C",
-                    name));
+        fmt::format("gemm: C overlaps {}, which is still read while C is written; give C separate memory", name));
 }
 
 std::uint64_t step_of(char name, const matrix_shape& matrix, const matrix_shape& c) {
   if (matrix.batch() == c.batch()) return matrix.batch_stride();
   if (matrix.batch() == 1) return 0;
-  throw invalid_argument(fmt::format("gemm: {} has {} matrices and C has {}; it must have as many, or one", name,
-                                     matrix.batch(), c.batch()));
+  throw invalid_argument(fmt::format("gemm: {} has {} matrices and C has {}; it must have the same number, or one",
+                                     name, matrix.batch(), c.batch()));
 }
 
 /// Nothing if C has no elements.
@@ -166,11 +163,14 @@ std::optional<problem> checked(const const_matrix_view& a, const const_matrix_vi
   const std::uint64_t a_step = step_of('A', a, c), b_step = step_of('B', b, c);
   if (c.batch() > 1 && c.batch_stride() < span_of(c))
     throw invalid_argument(
-        fmt::format("gemm: matrices of C take {} elements but begin {} apart", span_of(c), c.batch_stride()));
+        fmt::format("gemm: each matrix of C spans {} elements, but the batch stride is only {}; make the batch stride "
+                    "at least as large",
+                    span_of(c), c.batch_stride()));
   const bool has_bias = options.bias.count() != 0;
   if (has_bias && options.bias.count() != c.columns())
     throw invalid_argument(
-        fmt::format("gemm: the bias has {} elements, but C has {} columns", options.bias.count(), c.columns()));
+        fmt::format("gemm: the bias has {} elements, but C has {} columns; the bias needs one element per column",
+                    options.bias.count(), c.columns()));
   if (has_bias) check_view('b', const_matrix_view(options.bias.data(), 1, options.bias.count(), options.bias.type()));
   if (c.rows() == 0 || c.columns() == 0 || c.batch() == 0) return {};
   check_overlap(c, "A", extent(a));
@@ -200,7 +200,7 @@ sycl::event gemm(const engine& engine, const const_matrix_view& a, const const_m
   if (!product) return engine.order_after(dependencies);
   return translated("gemm", [&] {
     const path& chosen = choose(engine, *product, options.path);
-    // Without an inner dimension there is nothing to multiply, and libraries stumble over it (oneMKL ends the program).
+    // With an inner dimension of 0 there is nothing to multiply, and some libraries fail (oneMKL ends the program).
     const path& best = product->k != 0 ? chosen : matrix::portable_path();
     engine.order_after(dependencies);
     const sycl::event done = best.submit(engine, *product);

@@ -31,17 +31,17 @@ bool multiplies(const sycl::device& device, units::matrix_type type) {
 std::string obstacle_of(const engine& engine) {
   const sycl::device device = engine.queue().get_device();
   if (facts_of(device).vendor_id == backends::amd_vendor && device.is_gpu())
-    return "off on AMD GPUs until it has been verified on one";
+    return "it is disabled on AMD GPUs until it has been verified on one";
   try {
     if (!multiplies(device, units::matrix_type::fp16) || !multiplies(device, units::matrix_type::bf16))
       return "the device has no matrix units for FP16 and BF16 in blocks of 16 x 16 x 16";
     const std::size_t members = engine.kernels().tuning().blocks.group_size / 4;
     const auto sizes = device.get_info<sycl::info::device::sub_group_sizes>();
     if (std::ranges::find(sizes, members) == sizes.end())
-      return fmt::format("the profile {} wants sub-groups of {}, which the device has not", engine.profile_name(),
-                         members);
+      return fmt::format("the profile {} needs sub-groups of {} work-items, which the device does not have",
+                         engine.profile_name(), members);
   } catch (const sycl::exception& failed) {
-    return fmt::format("the device does not say what its matrix units can do ({})", failed.what());
+    return fmt::format("the device does not report its matrix units ({})", failed.what());
   }
   return {};
 }
@@ -59,7 +59,7 @@ class joint_matrix final : public path {
   std::string obstacle(const engine& engine) const override { return obstacle_of(engine); }
   std::string refusal(const problem& product) const override {
     if (product.a.type() == product.b.type() && bytes_per_element(product.a.type()) == 2) return {};
-    return fmt::format("joint_matrix has no product of {} and {}", to_string(product.a.type()),
+    return fmt::format("joint_matrix cannot multiply {} by {}", to_string(product.a.type()),
                        to_string(product.b.type()));
   }
   bool has_epilogue() const override { return true; }

@@ -24,7 +24,7 @@ const module_functions* module_path::load() const {
     if (found != nullptr && found->version == module_functions::current_version) {
       loaded_ = found;
     } else {
-      problem_ = fmt::format("{} is not of this version of syclamp", file_);
+      problem_ = fmt::format("{} belongs to another version of syclamp", file_);
     }
   });
   return loaded_;

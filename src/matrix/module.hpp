@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths whose code is in a module beside this library, loaded when it is first asked for: somebody's library takes time
-// and memory at the start of a program, which those who do not multiply matrices need not pay.
+// Paths whose code is in a module beside this library. A module is loaded at first use, so programs that do not
+// multiply matrices do not load the vendor's library.
 #pragma once
 
 #include <mutex>

@@ -31,13 +31,13 @@ class path {
   virtual std::string_view name() const = 0;
   virtual std::string_view note() const = 0;  ///< what it is, for people
 
-  /// Why it cannot be used on the device with its profile; empty if it can. Asked once for each of them.
+  /// Why the path cannot be used on the device with its profile; empty if it can. Called once per device and profile.
   virtual std::string obstacle(const engine& engine) const = 0;
 
   /// Why it cannot do this product, although it can be used; empty if it can.
   virtual std::string refusal(const problem& product) const = 0;
 
-  /// False if another path is likely to be faster: nobody who leaves the choice to `gemm` gets this one.
+  /// False if another path is likely to be faster. `gemm` then uses this path only on request.
   virtual bool is_worthwhile(const engine&, const problem&) const { return true; }
 
   /// True if `submit` does bias and activation as well; if not, another kernel follows.
@@ -46,7 +46,7 @@ class path {
   virtual sycl::event submit(const engine& engine, const problem& product) const = 0;
 };
 
-// Each is made when it is first asked for and lives until the process ends.
+// Each is made at first use and lives until the process ends.
 const path& joint_matrix_path();
 const path& portable_path();
 

@@ -21,8 +21,8 @@ sycl::event submit_tiles(const engine& engine, const Operation& op, const proble
   const std::uint64_t groups = tiles(product.m, tile.rows) * tiles(product.n, tile.columns) * product.batch;
   if (groups > std::numeric_limits<std::uint32_t>::max())
     throw invalid_argument(
-        fmt::format("gemm: {} matrices of {} x {} are {} tiles, more than a kernel can count; call it "
-                    "for parts of the batch",
+        fmt::format("gemm: {} matrices of {} x {} need {} tiles, which is more than a kernel can count; split the "
+                    "batch into several calls",
                     product.batch, product.m, product.n, groups));
   return library.submit(engine.queue(), op, groups, product.a.data(), product.a.type(), product.a.stride(),
                         product.a_step, product.a.is_transposed(), product.b.data(), product.b.type(),

@@ -16,8 +16,8 @@ namespace {
 
 void check_type(const char* layer, const char* name, element_type type) {
   if (std::ranges::find(matrix_types, type) == std::end(matrix_types))
-    throw invalid_argument(
-        fmt::format("{}: {} is {}; it must be float16, bfloat16 or float32: cast it", layer, name, to_string(type)));
+    throw invalid_argument(fmt::format("{}: {} is {}; it must be float16, bfloat16 or float32, so cast it first", layer,
+                                       name, to_string(type)));
 }
 
 /// A matrix of a layer: of a type that can be used, neither transposed nor batched, and with as many rows and columns
@@ -25,14 +25,16 @@ void check_type(const char* layer, const char* name, element_type type) {
 void check(const char* layer, const char* name, const const_matrix_view& matrix, const const_matrix_view& first) {
   check_type(layer, name, matrix.type());
   if (matrix.is_transposed() || matrix.batch() != 1)
-    throw invalid_argument(
-        fmt::format("{}: {} is transposed or a batch, which only gemm takes; pass the matrix itself", layer, name));
+    throw invalid_argument(fmt::format(
+        "{}: {} is transposed or a batch, which only gemm accepts; pass a single matrix that is not transposed", layer,
+        name));
   if (matrix.rows() != first.rows() || matrix.columns() != first.columns())
-    throw invalid_argument(fmt::format("{}: {} is {} x {}, but must be {} x {} as the first matrix is", layer, name,
+    throw invalid_argument(fmt::format("{}: {} is {} x {}; it must be {} x {}, like the first matrix", layer, name,
                                        matrix.rows(), matrix.columns(), first.rows(), first.columns()));
   if (matrix.stride() < matrix.columns())
-    throw invalid_argument(fmt::format("{}: rows of {} have {} elements but begin {} apart", layer, name,
-                                       matrix.columns(), matrix.stride()));
+    throw invalid_argument(fmt::format(
+        "{}: rows of {} have {} elements, but their stride is only {}; make the stride at least the row length", layer,
+        name, matrix.columns(), matrix.stride()));
   constexpr std::uint64_t most = std::uint64_t{1} << 31;
   if (matrix.rows() >= most || matrix.columns() >= most)
     throw invalid_argument(fmt::format("{}: {} is {} x {}; dimensions must be less than 2^31", layer, name,
@@ -43,7 +45,7 @@ void check(const char* layer, const char* name, const const_matrix_view& matrix,
 void check(const char* layer, const char* name, const const_array_view& array, std::uint64_t count) {
   check_type(layer, name, array.type());
   if (array.count() != count)
-    throw invalid_argument(fmt::format("{}: {} has {} elements, but must have {}", layer, name, array.count(), count));
+    throw invalid_argument(fmt::format("{}: {} has {} elements; it must have {}", layer, name, array.count(), count));
   if (count != 0) check_given(layer, name, array.data());
 }
 
@@ -67,8 +69,9 @@ void check_loss(const char* layer, const loss_values& loss, const matrix::matrix
   check_given(layer, "loss.of_rows", loss.of_rows);
   check_given(layer, "loss.mean", loss.mean);
   if (is_empty(matrix))
-    throw invalid_argument(
-        fmt::format("{}: a matrix of {} x {} has no mean loss", layer, matrix.rows(), matrix.columns()));
+    throw invalid_argument(fmt::format(
+        "{}: a matrix of {} x {} has no elements, so there is no mean loss; pass at least one row and one column",
+        layer, matrix.rows(), matrix.columns()));
 }
 
 }  // namespace

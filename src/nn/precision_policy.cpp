@@ -33,7 +33,7 @@ precision_policy precision_preset(std::string_view name) {
                                     : fmt::format("{} ({})", policy.name, fmt::join(aliases, ", ")));
   }
   throw invalid_argument(
-      fmt::format("there is no precision policy \"{}\"; choose one of {}", name, fmt::join(known, ", ")));
+      fmt::format("the precision policy \"{}\" does not exist; choose one of {}", name, fmt::join(known, ", ")));
 }
 
 std::string_view to_string(const precision_policy& policy) {
@@ -60,7 +60,7 @@ element_type type_for(const precision_policy& policy, std::string_view operation
   const auto* found = std::ranges::find(operation_rules, operation, &operation_rule::operation);
   if (found != std::end(operation_rules)) return found->stays_in_loss_type ? policy.loss : policy.compute;
   throw invalid_argument(
-      fmt::format("no precision is known for the operation \"{}\"; choose one of {}", operation,
+      fmt::format("there is no precision rule for the operation \"{}\"; choose one of {}", operation,
                   fmt::join(operation_rules | std::views::transform(&operation_rule::operation), ", ")));
 }
 

@@ -30,14 +30,15 @@ using kernels::parameter_group;
 
 /// The rule of all groups.
 optimizer_rule common_rule(const std::vector<optimizer_settings>& settings) {
-  if (settings.empty()) throw invalid_argument("optimizer: there are no settings; give one for each group");
+  if (settings.empty())
+    throw invalid_argument("optimizer: the list of settings is empty; pass one entry per parameter group");
   const optimizer_rule rule = rule_of(settings.front());
   for (std::size_t i = 0; i < settings.size(); ++i)
     if (const auto other = rule_of(settings[i]); other.name != rule.name || other.step != rule.step)
-      throw invalid_argument(fmt::format(
-          "optimizer: the settings of group {} need another kernel ({}) than those of group 0 ({}); make an "
-          "optimizer for each",
-          i, other.step->name, rule.step->name));
+      throw invalid_argument(
+          fmt::format("optimizer: the settings of group {} need the kernel {}, but those of group 0 need {}; make one "
+                      "optimizer for each",
+                      i, other.step->name, rule.step->name));
   return rule;
 }
 
@@ -62,9 +63,9 @@ struct SYCLAMP_HIDDEN fused_optimizer::impl {
   void fill_groups(const std::vector<optimizer_settings>& settings) {
     const std::uint32_t used_groups = storage.gradients().groups();
     if (settings.size() > 1 && used_groups > settings.size())
-      throw invalid_argument(
-          fmt::format("optimizer: there is a parameter in group {}, but there are settings for {} groups",
-                      used_groups - 1, settings.size()));
+      throw invalid_argument(fmt::format(
+          "optimizer: a parameter is in group {}, but there are settings for {} groups; pass settings for every group",
+          used_groups - 1, settings.size()));
     host_groups.resize(std::max<std::size_t>({settings.size(), used_groups, 1}));
     for (std::size_t i = 0; i < host_groups.size(); ++i) {
       host_settings.push_back(settings[settings.size() == 1 ? 0 : i]);
@@ -96,7 +97,7 @@ struct SYCLAMP_HIDDEN fused_optimizer::impl {
     const auto& table = list.prepared();
     launch::kernel_library& library = engine.kernels();
     sycl::queue& queue = engine.queue();
-    // One work-group at least, to count the step.
+    // At least one work-group, because it counts the step.
     const auto groups = std::max<std::uint64_t>(1, library.groups_for(*rule.step, table.chunks));
     const std::uint32_t stride = per_group ? 1 : 0;
     if (rule.pieces != nullptr && table.tensors != 0) {
@@ -120,7 +121,8 @@ struct SYCLAMP_HIDDEN fused_optimizer::impl {
 
   void check_group(std::uint32_t group) const {
     if (group >= host_groups.size())
-      throw invalid_argument(fmt::format("optimizer: there is no group {}; it has {}", group, host_groups.size()));
+      throw invalid_argument(fmt::format("optimizer: there is no group {}; it has {} groups, and indices begin at 0",
+                                         group, host_groups.size()));
   }
 
   /// Sends only the words that change: kernels of the user may have changed others on the device.
@@ -166,7 +168,7 @@ fused_optimizer::fused_optimizer(fused_optimizer&&) noexcept = default;
 fused_optimizer& fused_optimizer::operator=(fused_optimizer&&) noexcept = default;
 
 fused_optimizer::impl& fused_optimizer::state() const {
-  if (!impl_) throw misuse_error("optimizer: it was moved to another object; use that one");
+  if (!impl_) throw misuse_error("optimizer: this object was moved from; use the object it was moved to");
   return *impl_;
 }
 
@@ -225,10 +227,9 @@ void fused_optimizer::set(const optimizer_settings& settings, std::uint32_t grou
   state().check_group(group);
   const optimizer_rule rule = rule_of(settings);
   if (rule.name != state().rule.name || rule.step != state().rule.step)
-    throw invalid_argument(
-        fmt::format("optimizer: these settings need another kernel ({}) than it was made with ({}); make "
-                    "a new optimizer",
-                    rule.step->name, state().rule.step->name));
+    throw invalid_argument(fmt::format(
+        "optimizer: these settings need the kernel {}, but the optimizer was made with {}; make a new optimizer",
+        rule.step->name, state().rule.step->name));
   parameter_group next = state().host_groups[group];
   next.hyper = rule.hyper;
   state().send(group, next);
@@ -287,14 +288,16 @@ const engine& fused_optimizer::get_engine() const { return state().engine; }
 
 array_view fused_optimizer::state(std::size_t parameter, std::uint32_t index) const {
   if (parameter >= size() || index >= states())
-    throw invalid_argument(fmt::format("optimizer: there is no moment {} of parameter {}; it has {} of {} parameters",
-                                       index, parameter, states(), size()));
+    throw invalid_argument(fmt::format(
+        "optimizer: there is no moment {} of parameter {}; it has {} moments of {} parameters, and indices begin at 0",
+        index, parameter, states(), size()));
   return state().storage.state(parameter, index);
 }
 
 std::vector<float> fused_optimizer::weights(std::size_t parameter) const {
   if (parameter >= size())
-    throw invalid_argument(fmt::format("optimizer: there is no parameter {}; it has {}", parameter, size()));
+    throw invalid_argument(fmt::format(
+        "optimizer: there is no parameter {}; it has {} parameters, and indices begin at 0", parameter, size()));
   return state().storage.read_weights(parameter);
 }
 

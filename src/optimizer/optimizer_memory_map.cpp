@@ -43,7 +43,7 @@ bool visit_parts(const memory_parts& all, std::size_t i, const Visit& visit) {
 
 [[noreturn]] void refuse(const std::string& first, const std::string& second) {
   throw invalid_argument(fmt::format(
-      "optimizer: the {} overlaps the {}, and a step would corrupt it; give each its own memory", first, second));
+      "optimizer: the {} overlaps the {}, so a step would corrupt it; give each its own memory", first, second));
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ optimizer_memory_map::optimizer_memory_map(const memory_parts& parts) : parts_(p
 void optimizer_memory_map::check_within() const {
   const overlap found = overlap_within(written_and_shadows_);
   if (!found) return;
-  // Two parts that share an address: which they are is looked for only now.
+  // Two parts overlap. Finding out which ones is slow, so it happens only now.
   const std::uint64_t begin = found.second->begin, end = std::min(found.first->end, found.second->end);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < parts_.slots.size() && names.size() < 2; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that an optimizer writes, and whether anything lies on it that should not.
+// The memory that an optimizer writes. Finds tensors that overlap it.
 //
 // A step writes weights, their copies and moments; unscaling writes shadows. None of them may overlap another one or a
 // gradient. Two may be the same: a model in FP32 is its own master, and parameters may share a gradient.
@@ -36,10 +36,10 @@ class optimizer_memory_map {
   /// \throws invalid_argument that names two tensors that are written and overlap
   void check_within() const;
 
-  /// The list was looked at, with the addresses that it has now.
+  /// True if the list was checked with its present addresses.
   bool has_seen(const tensor_list& gradients) const;
 
-  /// Looks again only if the list's addresses have changed since.
+  /// Checks again only if the list's addresses have changed since the last check.
   /// \param are_own  these are the optimizer's gradients, which may not lie on shadows, either
   /// \throws invalid_argument that names a gradient and what it overlaps
   void check_gradients(const tensor_list& gradients, bool are_own);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of an optimizer, for those who save and load it.
+// The internals of an optimizer, for the code that saves and loads it.
 #pragma once
 
 #include <span>
@@ -28,7 +28,7 @@ struct optimizer_parts {
   const optimizer_rule& rule;
   const storage_options& storage;
   std::span<const parameter> parameters;
-  std::span<const kernels::parameter_slot> slots;  ///< one a parameter
+  std::span<const kernels::parameter_slot> slots;  ///< one per parameter
   std::vector<kernels::parameter_group>& host_groups;
 
   // In device memory.

@@ -12,7 +12,7 @@
 namespace SYCLAMP_NAMESPACE {
 namespace {
 
-/// Whether the three numbers are of the same β: each lies between what the neighbours of the others say.
+/// True if value, 1 - β and log β belong to the same β: each lies between the results for the neighbours of the others.
 bool is_one_rate(const decay_rate& rate) {
   constexpr double rounding = 0x1p-22;
   constexpr float infinite = std::numeric_limits<float>::infinity();
@@ -28,36 +28,35 @@ bool is_one_rate(const decay_rate& rate) {
          logarithm >= lowest - slack && logarithm <= highest + slack;
 }
 
-/// Settings of one optimizer, by whose name errors are told.
+/// Checks the settings of one optimizer. Messages begin with its name.
 struct checker {
   std::string_view optimizer;
 
   float not_negative(const char* setting, double value) const {
     if (!(value >= 0.0) || !std::isfinite(static_cast<float>(value)))
       throw invalid_argument(
-          fmt::format("{}: {} is {}; give it a finite number that is not negative", optimizer, setting, value));
+          fmt::format("{}: {} is {}; it must be finite and not negative", optimizer, setting, value));
     return static_cast<float>(value);
   }
 
-  /// Rounded from double by itself, each of the three.
+  /// Each of the three is rounded from double separately.
   decay_rate rate(const char* setting, double value) const {
     if (!(value >= 0.0 && value < 1.0))
-      throw invalid_argument(
-          fmt::format("{}: {} is {}; give it a number from 0 to below 1", optimizer, setting, value));
+      throw invalid_argument(fmt::format("{}: {} is {}; it must be at least 0 and below 1", optimizer, setting, value));
     return {static_cast<float>(value), static_cast<float>(1.0 - value), static_cast<float>(std::log(value))};
   }
 
-  /// Whether `rate` could have made it: just below 1, β itself is rounded to 1, but not what else there is of it.
+  /// True if `rate` could have made it. Just below 1, β is rounded to 1, but 1 - β and log β are not 0.
   void rate(const char* setting, const decay_rate& rate) const {
     const bool is_below_1 = rate.complement > 0.0f && rate.logarithm < 0.0f;
     if (!(rate.value >= 0.0f && rate.value <= 1.0f && rate.complement <= 1.0f && is_below_1))
       throw invalid_argument(
-          fmt::format("{}: {} is {}, 1 - {} is {} and its logarithm {}; give it a number from 0 to below 1", optimizer,
-                      setting, rate.value, setting, rate.complement, rate.logarithm));
+          fmt::format("{}: {} is {}, 1 - {} is {} and its logarithm is {}; it must be at least 0 and below 1",
+                      optimizer, setting, rate.value, setting, rate.complement, rate.logarithm));
     if (!is_one_rate(rate))
       throw invalid_argument(
-          fmt::format("{}: {} is {}, but 1 - {} is {} and its logarithm {}, which belong to another number; make all "
-                      "three of the same one",
+          fmt::format("{}: {} is {}, but 1 - {} is {} and its logarithm is {}, which belong to another number; compute "
+                      "all three from the same number",
                       optimizer, setting, rate.value, setting, rate.complement, rate.logarithm));
   }
 
@@ -69,12 +68,12 @@ struct checker {
     if (wanted && (momentum <= 0.0 || dampening != 0.0))
       throw invalid_argument(
           fmt::format("{}: nesterov needs a momentum and no dampening, but they are {} and {}; set "
-                      "momentum = 0.9 and dampening = 0, or leave nesterov out",
+                      "momentum = 0.9 and dampening = 0, or nesterov = false",
                       optimizer, momentum, dampening));
   }
 };
 
-/// What every optimizer has, and eps if it has one.
+/// The hyper-parameters that all optimizers have, and eps if the optimizer has it.
 template <typename Settings>
 hyper_parameters basics(const checker& is, const Settings& settings) {
   hyper_parameters hyper{.lr = is.not_negative("lr", settings.lr),
@@ -172,7 +171,7 @@ hyper_parameters defaults_of(std::string_view optimizer) {
     const optimizer_rule rule = describe(std::variant_alternative_t<Index, optimizer_settings>{});
     return rule.name == optimizer ? rule.hyper : defaults_of<Index + 1>(optimizer);
   } else {
-    throw invalid_argument(fmt::format("there is no optimizer {:?}", optimizer));
+    throw invalid_argument(fmt::format("the optimizer {:?} does not exist", optimizer));
   }
 }
 
@@ -225,22 +224,23 @@ void check(std::string_view optimizer, const hyper_parameters& hyper) {
   is.flag("maximize", hyper.maximize);
   is.flag("decoupled", hyper.decoupled);
   is.flag("nesterov", hyper.nesterov);
-  if (optimizer == "sgd") {  // whose momentum is no rate
+  if (optimizer == "sgd") {  // its momentum is not a decay rate
     const auto momentum = static_cast<double>(hyper.beta1.value);
     const double dampening = 1.0 - static_cast<double>(hyper.beta1.complement);
     is.not_negative("momentum", momentum);
     is.not_negative("dampening", dampening);
-    // Not if it is only the momentum that lacks: on the device it may be 0 for a while, and a tiny one is 0 in FP32.
+    // A momentum of 0 is allowed here: on the device it may be 0 for a while, and a tiny momentum is 0 in FP32.
     if (dampening != 0.0) is.nesterov(hyper.nesterov != 0, momentum, dampening);
   }
-  // One that an optimizer has not is left as it is, without a logarithm.
+  // An optimizer without a rate keeps its default, whose logarithm is 0.
   if (usual.beta1.logarithm != 0.0f) is.rate("beta1", hyper.beta1);
   if (usual.beta2.logarithm != 0.0f) is.rate("beta2", hyper.beta2);
 }
 
 void check(const lr_schedule& schedule) {
   if (schedule.steps == 0)
-    throw invalid_argument("lr_schedule: steps is 0; give it the number of steps of the cosine, or between two decays");
+    throw invalid_argument(
+        "lr_schedule: steps is 0; set it to the length of the cosine, or to the number of steps between two decays");
   const checker is{"lr_schedule"};
   is.not_negative("gamma", static_cast<double>(schedule.gamma));
   is.not_negative("lowest", static_cast<double>(schedule.lowest));

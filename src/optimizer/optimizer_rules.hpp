@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the settings that a user gives to what a kernel needs.
+// Turns the user's settings into hyper-parameters for kernels.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct optimizer_rule {
   // If it depends on norms of each tensor, what comes before the step.
   const launch::pieces_operation* pieces = nullptr;
   const launch::norms_operation* norms = nullptr;
-  bool has_tensor_moments = false;  ///< one number a tensor outlives the step
+  bool has_tensor_moments = false;  ///< it keeps one number per tensor between steps
 
   std::uint32_t states() const { return step->states; }
 };
@@ -38,7 +38,7 @@ optimizer_settings with_hyper(const optimizer_settings& settings, const hyper_pa
 /// \throws invalid_argument unless it is finite and not negative
 float checked_lr(std::string_view optimizer, double lr);
 
-/// Hyper-parameters that came from elsewhere: would settings give them?
+/// Checks hyper-parameters from a file: valid settings must be able to produce them.
 /// \throws invalid_argument that names the optimizer, the hyper-parameter and its value
 void check(std::string_view optimizer, const hyper_parameters& hyper);
 

@@ -41,27 +41,28 @@ void check_parameter(std::size_t index, const parameter& checked, const storage_
                                        who, to_string(checked.gradient.type())));
   const bool has_model = checked.model.data() != nullptr, has_master = checked.master.data() != nullptr;
   if (!has_model && !has_master && count != 0)
-    throw invalid_argument(fmt::format("optimizer: {} has no weights; give it a model, or a master, or both", who));
+    throw invalid_argument(fmt::format("optimizer: {} has no weights; pass a model, a master, or both", who));
   if ((has_model && checked.model.count() != count) || (has_master && checked.master.count() != count))
-    throw invalid_argument(fmt::format("optimizer: {} has {} gradients, but a model of {} and a master of {} weights",
-                                       who, count, checked.model.count(), checked.master.count()));
+    throw invalid_argument(fmt::format(
+        "optimizer: {} has {} gradients, but its model has {} and its master {} elements; all must have the same size",
+        who, count, checked.model.count(), checked.master.count()));
   if (has_model && checked.model.type() == element_type::float64)
     throw invalid_argument(
-        fmt::format("optimizer: the model of {} is float64, which is never written; use float32", who));
+        fmt::format("optimizer: the model of {} is float64, which syclamp does not write; use float32", who));
   if (has_master && checked.master.type() != element_type::float32)
     throw invalid_argument(
         fmt::format("optimizer: the master of {} is {}; it must be float32", who, to_string(checked.master.type())));
   if (options.remainders && has_master && has_model && checked.model.type() == element_type::bfloat16)
     throw invalid_argument(
-        fmt::format("optimizer: {} has a master, but with `remainders` the model is a part of it; give "
+        fmt::format("optimizer: {} has a master, but with `remainders` the model is the upper half of the master; pass "
                     "the model only",
                     who));
 }
 
 void check_options(const storage_options& options) {
   if (options.moments != element_type::float32 && options.moments != element_type::bfloat16)
-    throw invalid_argument(
-        fmt::format("optimizer: moments in {} are not possible; use float32 or bfloat16", to_string(options.moments)));
+    throw invalid_argument(fmt::format("optimizer: storage_options::moments is {}; it must be float32 or bfloat16",
+                                       to_string(options.moments)));
 }
 
 bool is_split(const parameter& stored, const storage_options& options) {
@@ -70,7 +71,8 @@ bool is_split(const parameter& stored, const storage_options& options) {
 
 /// The loop that kernels have for this storage.
 weight_storage storage_of(const parameter_slot& slot, bool split, const storage_options& options) {
-  if (split) return weight_storage::split;  // exact, so only moments are rounded, and kernels ask for their type
+  if (split)
+    return weight_storage::split;  // weights are exact, so only moments are rounded, and kernels read their type
   if (options.moments != element_type::float32 || options.rounding_mode != rounding::to_nearest)
     return weight_storage::other;
   if (slot.model == 0) return weight_storage::master;
@@ -279,20 +281,20 @@ void optimizer_storage::check_list(const tensor_list& list) {
   check_sizes("optimizer", list, *weights_);
   for (std::size_t i = 0; i < list.size(); ++i)
     if (!is_gradient_type(list[i].type()) || list.group(i) != gradients_.group(i))
-      throw invalid_argument(fmt::format(
-          "optimizer: {} is {} in group {}; gradients must be float16, bfloat16 or float32, in the group of "
-          "their parameter ({})",
-          described(list, i), to_string(list[i].type()), list.group(i), gradients_.group(i)));
+      throw invalid_argument(
+          fmt::format("optimizer: {} is {} in group {}; gradients must be float16, bfloat16 or float32, in the group "
+                      "of their parameter, {}",
+                      described(list, i), to_string(list[i].type()), list.group(i), gradients_.group(i)));
   memory_map_.check_gradients(list, false);
 }
 
 const tensor_list& optimizer_storage::unscaled_gradients() {
-  check_list(gradients_);  // before anything is unscaled where it must not be
+  check_list(gradients_);  // before unscaling writes to memory that overlaps
   if (!shadow_ && gradients_.is_all(element_type::float32)) return gradients_;
   if (!shadow_)
     throw misuse_error(
-        "optimizer: gradients in 16 bits cannot be unscaled in place; make the optimizer with "
-        "storage_options::unscaled_shadow, or leave unscaling to the step");
+        "optimizer: 16-bit gradients cannot be unscaled in place; make the optimizer with "
+        "storage_options::unscaled_shadow = true, or let step() unscale them");
   const std::uint64_t version = gradients_.prepared().version;
   if (version == shadow_version_) return *shadow_;
   // Gradients in FP32 are unscaled in place, so the shadow follows their addresses.

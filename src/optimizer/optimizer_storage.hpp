@@ -32,8 +32,8 @@ class optimizer_storage {
   const tensor_list& gradients() const { return gradients_; }
   std::uint64_t device_bytes() const { return arena_.bytes(); }
 
-  /// Where gradients are unscaled to, with the addresses that they have now.
-  /// \throws misuse_error if there is no such place
+  /// The list that unscaled gradients are written to, with its present addresses.
+  /// \throws misuse_error if there is no such list
   const tensor_list& unscaled_gradients();
 
   /// The list can be applied: it has the sizes, types and groups of the parameters, and overlaps nothing that a step

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far an optimizer has come, where the host reads it while the device works.
+// The progress of an optimizer, which the host can read while the device works.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ void decision_kernels::restart(const scaler_snapshot& snapshot) {
   engine_.wait();
 }
 
-/// One per scale: apply everything as it is.
+/// One decision per scale that applies the gradients unchanged.
 usm_array<step_decision> decision_kernels::initial_decisions() const {
   auto decisions = allocate_on_device<step_decision>(engine_.queue(), options_.scales);
   const std::vector<step_decision> initial(options_.scales);
@@ -63,7 +63,7 @@ gradient_workspace decision_kernels::make_workspace(const tensor_list& gradients
   const bool is_left_out = options_.consensus.rank != 0 && table.replicated != 0;
   const bool has_no_squares = is_left_out && table.replicated == table.tensors;
   const bool leaves_out_some = is_left_out && !has_no_squares;
-  // Squares of some tensors only are known if those of each tensor are.
+  // The sum of squares over some tensors needs the sum of each tensor.
   const bool has_details = !has_one_scale() || leaves_out_some;
   const inspection_level level = has_details ? inspection_level::tensors : inspection_level::list;
   inspection_workspace workspace(gradients, level, options_.scales);

@@ -17,7 +17,7 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// What the device keeps for one list of gradients.
+/// Device memory for one list of gradients.
 struct gradient_workspace {
   inspection_workspace inspection;
   std::shared_ptr<const usm_array<step_decision>> decision_memory;  ///< shared with gradients to be clipped by hand
@@ -49,10 +49,10 @@ class decision_kernels {
   /// What a list is multiplied or divided by: the scale, or that of each tensor's group.
   factor scale_factor(kernels::factor_kind kind) const;
 
-  /// Compiles what every step begins with. Other kernels are compiled by the first call that needs them.
+  /// Compiles the first kernels of every step. Other kernels are compiled by the first call that needs them.
   void prepare() const;
 
-  /// Puts everything on the device back to a snapshot. Waits.
+  /// Restores the device state from a snapshot. Waits.
   void restart(const scaler_snapshot& snapshot);
 
   gradient_workspace make_workspace(const tensor_list& gradients) const;
@@ -84,7 +84,7 @@ class decision_kernels {
   /// Lets the optimizer check its own numbers on the device, before any decision that depends on them.
   bool check_numbers(optimizer& checked) const { return checked.check_numbers(&memory_.get()->invalid_numbers); }
 
-  /// Enters what `check_numbers` has found into a decision that was made before.
+  /// Adds the result of `check_numbers` to a decision that was made before.
   void skip_if_invalid(const gradient_workspace& list) const;
 
   /// For gradients that are clipped by hand. The pointers are valid as long as the scaler and the decisions.
@@ -98,8 +98,8 @@ class decision_kernels {
                       std::uint32_t report) const;
   void skip_jointly(const gradient_workspace& list) const;
 
-  /// An optimizer was not applied, because it or one before it has thrown: the record of the step will say so. Its
-  /// gradients are not cleared, whatever the policy says: they may lie where it has refused to find them.
+  /// Notes in the step's record that an optimizer was not applied, because it or an earlier one has thrown. Its
+  /// gradients are not cleared, whatever the policy: their addresses may be the reason for the exception.
   void withdraw(const gradient_workspace& list, const step_decision* decisions) const;
 
   // --- The end of a step ------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a ring of records while the device writes to it.
 //
-// The ring has room for one step more than a reader is promised, so the step that is being written never takes the
-// place of one that is asked for. Steps are written one after the other. Records of one step, one per scale, may be
-// written at the same time and in any order, so a step counts only when all of its records are there.
+// The ring has room for one step more than readers may request, so the step being written never overwrites a requested
+// one. Steps are written one after the other. Records of one step, one per scale, may be written at the same time and
+// in any order, so a step counts only when all of its records are there.
 #pragma once
 
 #include <algorithm>
@@ -42,13 +42,13 @@ class ledger_reader {
   using slot_type = kernels::ledger_slot;
 
   /// \param slots   (steps + 1) · scales of them
-  /// \param steps   how many of the newest steps are asked for
+  /// \param steps   number of newest steps that can be read
   ledger_reader(const slot_type* slots, std::uint64_t steps, std::uint64_t scales, Memory memory = {})
       : slots_(slots), steps_(steps), scales_(scales), memory_(memory) {}
 
   /// The records of the newest steps, oldest first, without those up to number `after`. No step is missing in between.
-  /// Steps that were finished before the call are there, but for those that younger ones have replaced meanwhile.
-  /// \param newest  a step that has been finished for sure; replaced by the newest one that was found
+  /// All steps that finished before the call are included, except those that newer steps have overwritten meanwhile.
+  /// \param newest  the number of a finished step; replaced by the newest finished step that was found
   std::vector<slot_type> read(std::uint64_t after, std::uint64_t& newest) const {
     std::vector<slot_type> found;
     for (int attempt = 0; attempt < max_attempts; ++attempt) {
@@ -67,7 +67,7 @@ class ledger_reader {
     std::uint64_t step;
   };
 
-  // The writer has to go round the whole ring for an attempt to fail.
+  // An attempt fails only if the writer passes through the whole ring meanwhile.
   static constexpr int patience = 8, max_attempts = 1000;
 
   std::uint64_t room() const { return steps_ + 1; }
@@ -103,7 +103,7 @@ class ledger_reader {
     return {content::step, (number - 1) / scales_ + 1};
   }
 
-  /// The newest step that is finished, from one on that is.
+  /// Finds the newest finished step, starting from a step known to be finished.
   std::uint64_t newest_step(std::uint64_t known) const {
     for (int attempt = 0; attempt < max_attempts;) {
       const view next = read_place(known + 1);
@@ -125,7 +125,7 @@ class ledger_reader {
     return known;
   }
 
-  /// Appends records, newest first: younger steps replace the oldest first, so what is lost is at the end.
+  /// Appends records, newest first. The writer overwrites the oldest steps first, so lost records are at the end.
   /// \return false if steps were replaced before they were read
   bool collect(std::uint64_t after, std::uint64_t newest, std::vector<slot_type>& found) const {
     found.clear();
@@ -136,7 +136,7 @@ class ledger_reader {
       if (view.kind == content::step && view.step == step) continue;
       found.resize(before);
       const bool is_replaced = view.kind == content::mixed || (view.kind == content::step && view.step > step);
-      if (is_replaced) return false;  // else it was never there: a state without this step was loaded
+      if (is_replaced) return false;  // otherwise the step never existed: a state without it was loaded
     }
     while (!found.empty() && found.back().number <= after) found.pop_back();
     return true;

@@ -28,11 +28,11 @@ class ledger_ring {
   /// Where the device writes.
   kernels::ledger_slot* device_slots() const { return written_.get(); }
 
-  /// To be called after each kernel that writes: submits the copy, where there is one.
+  /// Call it after each kernel that writes records. Submits the copy to the host, if one is needed.
   void publish(const engine& engine) const;
 
   /// The records of the last steps, oldest first, from number `after` + 1 on. Does not wait; any thread. No step is
-  /// missing in between, and no call finds less than one before it did.
+  /// missing in between, and no call returns less than an earlier call.
   std::vector<kernels::ledger_slot> read(std::uint64_t after = 0) const;
 
   /// Replaces all records; steps that are not complete are left out. Waits.

@@ -43,8 +43,8 @@ sycl::event list_decisions::begin(remote_queue& queue, const std::vector<sycl::e
   const engine &home = home_.get_engine(), &there = queue.get_engine();
   if (is_recording(home.queue()) || is_recording(there.queue()))
     throw misuse_error(
-        "a list of tensors belongs to another queue than the scaler, and steps on several queues cannot be recorded; "
-        "record steps of one queue, or submit these call by call");
+        "a list of tensors belongs to another queue than the scaler, and a step on several queues cannot be recorded; "
+        "record only steps on one queue, or submit this step without recording");
   queue.is_in_step = true;
   if (!queue.is_in_home_context()) {
     wait_across_contexts(dependencies);
@@ -61,7 +61,7 @@ sycl::event list_decisions::begin(const char* call, std::span<known_list* const>
                                   const std::vector<sycl::event>& dependencies) const {
   for (const known_list* list : lists)
     list->inspection.tensors().get_engine().need_dependencies(
-        call, dependencies, "the events of the backward pass, or of what has written the gradients after it");
+        call, dependencies, "the events of the backward pass, or of later commands that write the gradients");
   const bool is_across =
       std::any_of(lists.begin(), lists.end(), [](const known_list* list) { return is_foreign(*list); });
   if (is_across) wait_across_contexts(dependencies);
@@ -149,7 +149,7 @@ void list_decisions::decide_jointly(std::span<known_list* const> lists, const ke
   };
   for (known_list* list : lists)
     if (!is_foreign(*list)) home_.report_jointly(*list, max_norm, !is_fresh(*list), report_of(*list));
-  // What was found in other contexts is known, and reported, after the wait.
+  // Results of other contexts are known, and reported, only after the wait.
   const auto limit = exchange(lists, max_norm, true);
   for (known_list* list : lists)
     if (is_foreign(*list)) report_jointly(lists, *list, max_norm, limit, report_of(*list));
@@ -194,8 +194,8 @@ void list_decisions::inspect(const known_list& list, bool is_scaled) const {
   kernels.inspect_unscaled(list.local());
 }
 
-/// Brings what was found in the scaler's context to the scaler's queue. Copies go through host memory, which all
-/// devices of a context can read and write. (The OpenCL driver of CPUs blocks when a device's memory is copied to a
+/// Brings results of other queues in the scaler's context to the scaler's queue. Copies go through host memory, which
+/// all devices of a context can read and write. (The OpenCL driver of CPUs blocks when a device's memory is copied to a
 /// part of it.)
 void list_decisions::gather_at_home(std::span<known_list* const> lists, bool is_scaled) const {
   const engine& home = home_.get_engine();
@@ -242,8 +242,8 @@ void list_decisions::receive(std::span<known_list* const> lists, std::span<remot
   home_.get_engine().wait_for(copied);
 }
 
-/// Brings what was found in other contexts to the scaler's queue, and tells those contexts of each other and of the
-/// scaler's state. Waits once if there is such a list, or `unlisted`, a queue of another context without one.
+/// Brings results of other contexts to the scaler's queue, and sends all results and the scaler's state to those
+/// contexts. Waits once if there is such a list, or `unlisted`, a queue of another context without one.
 /// \return the limit by value, for queues of other contexts
 kernels::scalar_argument list_decisions::exchange(std::span<known_list* const> lists,
                                                   const kernels::scalar_argument& max_norm, bool is_scaled,
@@ -299,7 +299,8 @@ void list_decisions::send_state(std::span<known_list* const> lists, remote_queue
   }
 }
 
-/// To the queues of the scaler's context. The scaler's queue continues when they were copied: its memory may be freed.
+/// Sends decisions to the queues of the scaler's context. The scaler's queue continues after the copies, because its
+/// memory may be freed.
 void list_decisions::send_decisions(std::span<known_list* const> lists) const {
   const std::size_t bytes = home_.options().scales * sizeof(step_decision);
   sycl::event last;

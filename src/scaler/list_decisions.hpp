@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides on lists of gradients, whichever queue they belong to.
 //
-// Gradients are inspected on the queue of their list. What is found is brought to the scaler's queue, which decides.
+// Gradients are inspected on the queue of their list. The results go to the scaler's queue, which decides.
 //   Same queue:      one kernel inspects and decides.
 //   Same context:    events order the queues. The decision is copied back to the list's queue.
 //   Other contexts:  what is found and the scaler's state meet in host memory, after one wait. Then the scaler's queue

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public calls. Each one asks the protocol whether it is allowed, lets the kernels do the work, and tells the
-// protocol how far the step has come.
+// The public calls. Each call checks with the protocol that it is allowed, submits the kernels, and reports its
+// progress to the protocol.
 #include "syclamp/loss_scaler.hpp"
 
 #include <utility>
@@ -38,7 +38,7 @@ constexpr kernels::scalar_argument no_limit{nullptr, kernels::no_scalar};
 }  // namespace
 
 struct SYCLAMP_HIDDEN loss_scaler::impl {
-  // The gate keeps the scaler and the decisions alive as long as somebody may clip by hand.
+  // The gate keeps the scaler and its decisions alive as long as the caller may clip by hand.
   struct kept_gate {
     step_gate gate;
     std::shared_ptr<impl> scaler;
@@ -132,7 +132,7 @@ struct SYCLAMP_HIDDEN loss_scaler::impl {
     return done;
   }
 
-  /// Events of a recording cannot be waited for, and each replay of it is an update that this scaler does not see.
+  /// The host cannot wait for events of a recording, and each replay is an update that this object does not notice.
   void set_scale_ready(const sycl::event& ordered) {
     if (is_recording(engine().queue()))
       is_replayed = true;
@@ -142,7 +142,8 @@ struct SYCLAMP_HIDDEN loss_scaler::impl {
 
   scale_state read_state(std::uint32_t index) const {
     if (index >= options().scales)
-      throw invalid_argument(fmt::format("there is no scale {}; the scaler has {}", index, options().scales));
+      throw invalid_argument(fmt::format("there is no scale {}; the scaler has {} scales, and indices begin at 0",
+                                         index, options().scales));
     scale_state state;
     command_queue(engine()).memcpy(&state, kernels.states() + index, sizeof state);
     engine().wait();
@@ -199,7 +200,7 @@ sycl::event loss_scaler::scale(const tensor_list& loss, const tensor_list& scale
 
 unscaled_gradients loss_scaler::unscale(optimizer& optimizer, const step_options& options,
                                         const std::vector<sycl::event>& dependencies) {
-  impl_->protocol.need_scaled("unscale");  // before there is anything wrong with the shadow
+  impl_->protocol.need_scaled("unscale");  // misuse is reported before a missing shadow
   return impl_->unscale(impl_, optimizer.gradients(), optimizer.unscaled_gradients(), options, dependencies,
                         &optimizer);
 }
@@ -287,7 +288,9 @@ sycl::event loss_scaler::update(const std::vector<sycl::event>& dependencies) {
 }
 
 sycl::event loss_scaler::update(float new_scale, const std::vector<sycl::event>& dependencies) {
-  if (!impl_->is_enabled()) throw misuse_error("update: a disabled scaler has no scale to set; it is 1");
+  if (!impl_->is_enabled())
+    throw misuse_error(
+        "update: the scale of a disabled scaler is always 1 and cannot be set; make a scaler with scaling enabled");
   check_new_scale(new_scale, impl_->policy);
   impl_->engine().order_after(dependencies);
   return impl_->update(new_scale);
@@ -300,7 +303,7 @@ sycl::event loss_scaler::accumulate(const tensor_list& gradients, const tensor_l
   step_protocol& protocol = impl_->protocol;
   protocol.need_scaled("accumulate");
   if (check_pair("accumulate", gradients, sum))
-    throw invalid_argument("accumulate: the gradients and their sum are the same memory; give the sum its own");
+    throw invalid_argument("accumulate: the gradients and their sum are the same memory; give the sum separate memory");
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
   known_list& list = protocol.known("accumulate", gradients);
   protocol.need_untouched("accumulate", list);
@@ -384,8 +387,9 @@ void loss_scaler::load(const scaler_snapshot& snapshot) {
   check(snapshot);
   check_options(impl_->options(), snapshot.policy);
   if (snapshot.scales.size() != impl_->options().scales)
-    throw invalid_argument(fmt::format("load: the snapshot has {} scales, but the scaler {}; make it with as many",
-                                       snapshot.scales.size(), impl_->options().scales));
+    throw invalid_argument(fmt::format(
+        "load: the snapshot has {} scales, but the scaler has {}; set scaler_options::scales to the snapshot's number",
+        snapshot.scales.size(), impl_->options().scales));
   impl_->policy = snapshot.policy;
   impl_->protocol.reset();
   impl_->decisions.end_step(impl_->queues);

@@ -214,42 +214,44 @@ struct entry {
 
 const std::vector<entry>& entries() {
   static const auto& all = *new std::vector<entry>{
-      // never destroyed: exit handlers may ask, too
-      {{"syclamp", "our own: PyTorch's numbers, a floor and a ceiling, NaN told apart", ""},
+      // never destroyed, because exit handlers may use it
+      {{"syclamp", "syclamp's default: PyTorch's numbers, with a floor and a ceiling, and NaN treated apart from Inf",
+        ""},
        [] { return scaling_policy{}; }},
-      {{"pytorch", "torch.amp.GradScaler", "stays at 2^-126 where GradScaler goes on to 0"}, pytorch},
+      {{"pytorch", "torch.amp.GradScaler", "stops at 2^-126, where GradScaler continues to 0"}, pytorch},
       {{"keras3", "Keras 3 LossScaleOptimizer",
-        "keeps the scale where Keras lets it become Inf, which no backoff can undo"},
+        "keeps the scale finite, where Keras lets it become Inf, which no backoff can undo"},
        keras3},
       {{"keras2", "Keras 2 LossScaleOptimizer", ""}, tf1},
       {{"tf1", "TensorFlow 1 DynamicLossScale", ""}, tf1},
       {{"tf1-contrib", "TensorFlow 1 ExponentialUpdateLossScaleManager",
-        "has no defaults for start and interval: 2^15 and 2000 here"},
+        "TensorFlow has no defaults for initial scale and interval; here they are 2^15 and 2000"},
        tf1_contrib},
-      {{"apex", "apex.amp LossScaler", "stays at 2^-126 where apex goes on to 0 and divides by it"}, apex},
-      {{"apex-hysteresis", "apex update_scale_hysteresis", "stays at 2^-126 where the kernel goes on to 0"},
+      {{"apex", "apex.amp LossScaler", "stops at 2^-126, where apex continues to 0 and divides by it"}, apex},
+      {{"apex-hysteresis", "apex update_scale_hysteresis", "stops at 2^-126, where the kernel continues to 0"},
        apex_hysteresis},
       {{"mxnet", "MXNet amp LossScaler, with its lag of one step",
-        "stays at 2^-126 where MXNet goes on to 0 and divides by it"},
+        "stops at 2^-126, where MXNet continues to 0 and divides by it"},
        mxnet},
-      {{"deepspeed", "DeepSpeed ZeRO DynamicLossScaler", "status at_floor where DeepSpeed throws"}, deepspeed},
-      {{"deepspeed-consecutive", "the same with consecutive_hysteresis", "status at_floor where DeepSpeed throws"},
+      {{"deepspeed", "DeepSpeed ZeRO DynamicLossScaler", "reports status at_floor, where DeepSpeed throws"}, deepspeed},
+      {{"deepspeed-consecutive", "DeepSpeed with consecutive_hysteresis",
+        "reports status at_floor, where DeepSpeed throws"},
        deepspeed_consecutive},
       {{"megatron", "Megatron-LM DynamicGradScaler",
-        "keeps the scale where Megatron lets it become Inf, which no backoff can undo"},
+        "keeps the scale finite, where Megatron lets it become Inf, which no backoff can undo"},
        megatron},
-      {{"fairseq", "fairseq DynamicLossScaler", "status at_floor where fairseq throws"}, fairseq},
-      {{"jmp", "jmp DynamicLossScale", "has no default for the start: 2^15 here"}, jmp},
+      {{"fairseq", "fairseq DynamicLossScaler", "reports status at_floor, where fairseq throws"}, fairseq},
+      {{"jmp", "jmp DynamicLossScale", "jmp has no default for the initial scale; here it is 2^15"}, jmp},
       {{"oneflow", "OneFlow GradScaler", ""}, oneflow},
       {{"paddle", "Paddle's update_loss_scaling kernel with GradScaler's defaults", ""}, paddle},
       {{"mindspore", "MindSpore DynamicLossScaler",
-        "has no defaults: 2^24 and 2000 here, as its DynamicLossScaleManager"},
+        "MindSpore has no defaults here; 2^24 and 2000 are those of its DynamicLossScaleManager"},
        mindspore},
-      {{"chainer", "Chainer Optimizer.loss_scaling", "losses are multiplied by the scale rounded to FP32"}, chainer},
+      {{"chainer", "Chainer Optimizer.loss_scaling", "multiplies losses by the scale rounded to FP32"}, chainer},
       {{"onnxruntime", "ONNX Runtime DynamicLossScaler", ""}, onnxruntime},
       {{"openseq2seq-backoff", "OpenSeq2Seq BackoffScaler", ""}, openseq2seq_backoff},
       {{"openseq2seq-logmax", "OpenSeq2Seq LogMaxScaler",
-        "an overflow enters the average as the logarithm of the limit, 16, not as the limit itself; in FP32, not bit "
+        "an overflow enters the average as log2 of the limit, 16, not as the limit itself; computed in FP32, not bit "
         "for bit"},
        openseq2seq_logmax}};
   return all;
@@ -262,7 +264,8 @@ scaling_policy scaling_preset(std::string_view name) {
     if (known.info.name == name) return known.make();
   std::vector<std::string> names;
   for (const entry& known : entries()) names.push_back(known.info.name);
-  throw invalid_argument(fmt::format("there is no preset \"{}\"; choose one of {}", name, fmt::join(names, ", ")));
+  throw invalid_argument(
+      fmt::format("the preset \"{}\" does not exist; choose one of {}", name, fmt::join(names, ", ")));
 }
 
 const std::vector<preset_info>& scaling_presets() {

@@ -61,8 +61,8 @@ remote_queue* remote_queues::find_or_make(const char* call, const engine& engine
     if (known->get_engine().queue() == engine.queue()) return known.get();
   if (home_.options().consensus && engine.queue().get_context() != home.queue().get_context())
     throw invalid_argument(
-        fmt::format("{}: the list of tensors belongs to another context than the scaler, whose consensus it could not "
-                    "take part in; make both with queues of one context, or one scaler per context",
+        fmt::format("{}: the list of tensors belongs to another context than the scaler, so it cannot take part in the "
+                    "scaler's consensus; make both with queues of one context, or make one scaler per context",
                     call));
   need_no_recording(home.queue());
   queues_.push_back(std::make_unique<remote_queue>(engine, home_));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a loss scaler keeps on a queue other than its own, for the lists of gradients that belong to that queue.
+// The state of a loss scaler on a queue other than its own, for the lists of gradients that belong to that queue.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct state_in_transit {
   usm_array<kernels::open_step> open_steps;
 };
 
-/// What is found of a list, in host memory, on the way from one context to another.
+/// The inspection result of a list, in host memory, on the way from one context to another.
 struct list_in_transit {
   list_in_transit(const engine& engine, std::uint32_t scales);
 
@@ -51,7 +51,7 @@ class remote_queue {
   /// True if events order both queues, and memory is copied directly.
   bool is_in_home_context() const { return is_in_home_context_; }
 
-  /// For a list of a third context: a copy of what was found there.
+  /// For a list of a third context: a copy of its results.
   struct guest {
     gradient_workspace workspace;
     list_in_transit sent;

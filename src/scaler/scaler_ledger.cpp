@@ -52,7 +52,8 @@ step_record scaler_ledger::find(std::uint64_t step, std::uint32_t scale_index) c
 
 void scaler_ledger::report() {
   if (!handler_) return;
-  // There are no gaps: a record that is not among the entries is to come, or was replaced before it could be reported.
+  // There are no gaps: a record missing from the entries is not written yet, or was overwritten before it could be
+  // reported.
   for (const ledger_entry& entry : entries_after(reported_)) {
     reported_ = number_of(entry.record.step, entry.record.scale_index);
     handler_(entry);

@@ -27,11 +27,11 @@ class scaler_ledger {
 
   const ledger_ring& ring() const { return ring_; }
 
-  /// Makes records able to name the tensors of a list.
+  /// Registers a list, so that records can name its tensors.
   /// \return the index by which records refer to the list
   std::uint32_t add_list(const tensor_list& gradients);
 
-  /// Lets go of lists, by their indices. Names that a record in the ring refers to are kept. Waits.
+  /// Releases lists, by their indices. Keeps the names that records in the ring refer to. Waits.
   void remove_lists(std::span<const std::uint32_t> indices);
 
   /// Records with a number above `number`, oldest first. Does not wait; any thread.
@@ -42,7 +42,7 @@ class scaler_ledger {
 
   void set_handler(std::function<void(const ledger_entry&)> handler) { handler_ = std::move(handler); }
 
-  /// Calls the handler, if there is one, for records that it has not had yet.
+  /// Calls the handler, if there is one, for each new record.
   void report();
 
   /// Replaces all records. Waits.

@@ -16,7 +16,7 @@ namespace {
 constexpr double smallest = 0x1p-126;
 constexpr double largest = std::numeric_limits<float>::max();
 
-/// Refuses a field unless `good`.
+/// Throws unless `good`; the message names the field.
 template <typename T>
 void need(bool good, const char* field, const T& value, const char* remedy) {
   if (!good) throw invalid_argument(fmt::format("scaling_policy: {} is {}; {}", field, value, remedy));
@@ -34,14 +34,14 @@ void check_factors(const scaling_policy& policy) {
        "it must be finite and above 1");
   need(policy.backoff_factor > 0 && policy.backoff_factor < 1, "backoff_factor", policy.backoff_factor,
        "it must be above 0 and below 1");
-  need(policy.growth_interval >= 1, "growth_interval", policy.growth_interval,
-       "a scale can grow after 1 clean step at the earliest");
-  need(policy.hysteresis >= 1, "hysteresis", policy.hysteresis, "1 is to back off at the first overflow");
-  need(policy.tolerance >= 0 && policy.tolerance <= 1, "tolerance", policy.tolerance, "it is a share, from 0 to 1");
+  need(policy.growth_interval >= 1, "growth_interval", policy.growth_interval, "it must be at least 1 clean step");
+  need(policy.hysteresis >= 1, "hysteresis", policy.hysteresis,
+       "it must be at least 1, which backs off at the first overflow");
+  need(policy.tolerance >= 0 && policy.tolerance <= 1, "tolerance", policy.tolerance, "it must be a share from 0 to 1");
 }
 
 void check_limits(const scaling_policy& policy) {
-  constexpr const char* range = "scales lie between 2^-126 and the largest FP32, 3.4028235e38";
+  constexpr const char* range = "it must be from 2^-126 to 3.4028235e38, the largest FP32 number";
   need(is_scale(policy.init_scale), "init_scale", policy.init_scale, range);
   need(is_scale(policy.min), "min", policy.min, range);
   need(is_scale(policy.max), "max", policy.max, range);
@@ -64,12 +64,12 @@ void check_powers(const scaling_policy& policy) {
   need(is_power_of_two(policy.max) || policy.max == largest, "max", policy.max, remedy);
   need(policy.growth_mode == growth_kind::interval || policy.growth_mode == growth_kind::headroom, "growth_mode",
        static_cast<unsigned>(policy.growth_mode),
-       "this way of growing leaves powers of two; set power_of_two to false");
+       "with this mode the scale is not always a power of two; set power_of_two to false");
 }
 
 template <typename Enum>
 void need_one_of(Enum value, Enum last, const char* field) {
-  need(value <= last, field, static_cast<unsigned>(value), "there is no such choice");
+  need(value <= last, field, static_cast<unsigned>(value), "the enumeration has no such value");
 }
 
 void check_choices(const scaling_policy& policy) {
@@ -92,17 +92,17 @@ void scaling_policy::validate() const {
   check_limits(policy);
   if (policy.power_of_two) check_powers(policy);
   need(policy.amax_limit > 0 && policy.amax_limit <= largest, "amax_limit", policy.amax_limit,
-       "it must be positive and an FP32");
-  need(policy.margin <= 24, "margin", policy.margin, "at most 24 doublings can be left free");
+       "it must be positive and at most 3.4028235e38, the largest FP32 number");
+  need(policy.margin <= 24, "margin", policy.margin, "it must be at most 24 doublings");
   need(policy.max_jump >= 1 && policy.max_jump <= 24, "max_jump", policy.max_jump,
-       "a scale can grow by 1 to 24 doublings in a step");
+       "it must be from 1 to 24 doublings per step");
   need(policy.spike_threshold >= 0 && std::isfinite(policy.spike_threshold), "spike_threshold", policy.spike_threshold,
-       "it is a number of standard deviations; 0 is off");
-  need(policy.spike_window >= 2, "spike_window", policy.spike_window, "a deviation needs at least 2 steps");
+       "it must be a finite number of standard deviations, or 0 for no spike guard");
+  need(policy.spike_window >= 2, "spike_window", policy.spike_window, "it must be at least 2 steps");
 }
 
 kernels::scaling_rule rule_of(const scaling_policy& policy) {
-  // A factor of FP32 arithmetic is an FP32 itself.
+  // With FP32 arithmetic, the factor is rounded to FP32 as well.
   const auto number = [&](double value) {
     return to_scale_number(
         policy.replay.arithmetic == scale_arithmetic::float32 ? static_cast<double>(static_cast<float>(value)) : value);

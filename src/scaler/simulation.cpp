@@ -18,12 +18,12 @@ simulated_result simulate_step(scaler_snapshot& scaler, const simulated_step& st
   simulated_result result;
   result.scale_before = state.scale;
   const step_outcome shown = kernels::decide(rule, state, {step.flags, true, false, false});
-  const kernels::decision said = kernels::advance(rule, state, shown, shown != step_outcome::applied, step.amax);
-  kernels::count(state, said.outcome);
-  kernels::asks_for_retry(rule, state, said.outcome);
+  const kernels::decision decided = kernels::advance(rule, state, shown, shown != step_outcome::applied, step.amax);
+  kernels::count(state, decided.outcome);
+  kernels::asks_for_retry(rule, state, decided.outcome);
   result.scale_after = state.scale;
-  result.outcome = said.outcome;
-  result.status = said.status;
+  result.outcome = decided.outcome;
+  result.status = decided.status;
   return result;
 }
 
@@ -34,7 +34,7 @@ std::vector<simulated_step> read_trace(std::string_view letters) {
     if (std::isspace(static_cast<unsigned char>(letter)) != 0) continue;
     if (letter != '.' && letter != 'i' && letter != 'n')
       throw invalid_argument(fmt::format(
-          "the trace has '{}' at place {}; it is made of . for a clean step, i for Inf and n for NaN", letter, i + 1));
+          "the trace has '{}' at position {}; use . for a clean step, i for Inf and n for NaN", letter, i + 1));
     steps.push_back({letter == 'i' ? found_inf : letter == 'n' ? found_nan : found_nothing, 0.0f});
   }
   return steps;
@@ -44,7 +44,7 @@ namespace {
 
 constexpr std::uint32_t overflow_flags = found_inf | found_nan;
 
-/// What a recorded step would have shown with another scale.
+/// Estimates the flags and amax of a recorded step with another scale.
 simulated_step rescaled(const step_record& recorded, float scale, double limit) {
   if ((recorded.flags & overflow_flags) != 0)
     return {scale >= recorded.scale ? recorded.flags & overflow_flags : found_nothing, 0.0f};
@@ -52,11 +52,11 @@ simulated_step rescaled(const step_record& recorded, float scale, double limit) 
   return {amax > limit ? found_inf : found_nothing, static_cast<float>(std::min(amax, limit))};
 }
 
-/// The largest power of two with which a step stays within the limit, as far as one can know: of one that overflowed,
-/// that it is below the scale at which it did.
+/// The largest power of two with which a step stays within the limit. For a step that overflowed, only an upper bound
+/// is known: it is below the step's scale.
 double safe_scale(const step_record& recorded, double limit) {
   if ((recorded.flags & found_inf) != 0) return std::exp2(std::ceil(std::log2(recorded.scale)) - 1);
-  if ((recorded.flags & found_nan) != 0 || recorded.amax == 0) return HUGE_VAL;  // says nothing about scales
+  if ((recorded.flags & found_nan) != 0 || recorded.amax == 0) return HUGE_VAL;  // gives no bound for the scale
   const double unscaled = static_cast<double>(recorded.amax) / recorded.scale;
   return std::exp2(std::floor(std::log2(limit / unscaled)));
 }

@@ -16,7 +16,7 @@ namespace SYCLAMP_NAMESPACE {
 namespace {
 
 [[noreturn]] void refuse(std::string_view path, std::string_view why) {
-  throw invalid_argument(fmt::format("state of a scaler: {} {}", path, why));
+  throw invalid_argument(fmt::format("scaler state: {} {}", path, why));
 }
 
 template <typename Number>
@@ -29,15 +29,15 @@ void check_number(const scale_number& number, const std::string& path) {
   if (number.significand < lowest || number.significand >= 2 * lowest)
     refuse(path + ".significand", number.significand, "from 2^52 to 2^53 - 1");
   if (kernels::compare(number, kernels::smallest_scale) < 0 || kernels::compare(number, kernels::largest_scale) > 0)
-    refuse(path, fmt::format("is {} · 2^{}; scales lie between 2^-126 and the largest FP32", number.significand,
-                             number.exponent));
+    refuse(path, fmt::format("is {} · 2^{}; a scale must be from 2^-126 to 3.4028235e38, the largest FP32 number",
+                             number.significand, number.exponent));
 }
 
 void check_flag(std::uint32_t value, const std::string& path) {
   if (value > 1) refuse(path, value, "0 or 1");
 }
 
-/// Kernels never make a running mean that is not finite. One that is would make the scale a NaN.
+/// Kernels never produce a running mean that is not finite. Loading one would make the scale NaN.
 void check_mean(float value, float least, float most, const std::string& path) {
   if (!(value >= least && value <= most)) refuse(path, value, fmt::format("from {} to {}", least, most));
 }
@@ -60,14 +60,14 @@ void check_state(const scale_state& state, const std::string& path) {
   const float scale = kernels::to_float(state.exact);
   if (std::bit_cast<std::uint32_t>(state.scale) != std::bit_cast<std::uint32_t>(scale))
     refuse(path + ".scale", state.scale,
-           fmt::format("{}, which is {} · 2^{} (\"exact\") as an FP32", scale, state.exact.significand,
+           fmt::format("{}, which is the field \"exact\", {} · 2^{}, rounded to FP32", scale, state.exact.significand,
                        state.exact.exponent));
   check_flag(state.has_overflowed, path + ".has_overflowed");
   check_flag(state.stopped, path + ".stopped");
   check_means(state, path);
   if (state.applied > state.attempted || state.skipped > state.attempted - state.applied)
-    refuse(path, fmt::format("has {} steps applied and {} skipped, but only {} attempted", state.applied, state.skipped,
-                             state.attempted));
+    refuse(path, fmt::format("has {} applied and {} skipped steps, but only {} attempted steps; the file is damaged",
+                             state.applied, state.skipped, state.attempted));
 }
 
 void check_record(const step_record& record, const scaler_snapshot& snapshot, const std::string& path) {
@@ -86,15 +86,15 @@ void check(const scaler_snapshot& snapshot) {
   if (snapshot.scales.empty() || snapshot.scales.size() > max_elements)
     refuse("scales", fmt::format("has {} elements; it must have 1 to {}", snapshot.scales.size(), max_elements));
   if (snapshot.ledger.size() > max_elements)
-    refuse("ledger", fmt::format("has {} entries; it may have {}", snapshot.ledger.size(), max_elements));
+    refuse("ledger", fmt::format("has {} entries; it must have at most {}", snapshot.ledger.size(), max_elements));
   for (std::size_t i = 0; i < snapshot.scales.size(); ++i) {
     const scale_state& state = snapshot.scales[i];
     const std::string path = fmt::format("scales[{}]", i);
     check_state(state, path);
     if (state.attempted != snapshot.scales[0].attempted)
-      refuse(path + ".attempted", state.attempted, "that of the other scales: they step together");
+      refuse(path + ".attempted", state.attempted, "equal for all scales, because they step together");
     if (snapshot.policy.mode == scaling_mode::disabled && state.scale != 1.0f)
-      refuse(path + ".scale", state.scale, "1: scaling is disabled");
+      refuse(path + ".scale", state.scale, "1, because scaling is disabled");
   }
   for (std::size_t i = 0; i < snapshot.ledger.size(); ++i)
     check_record(snapshot.ledger[i].record, snapshot, fmt::format("ledger[{}]", i));

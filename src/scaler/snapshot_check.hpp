@@ -8,12 +8,12 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// How far counters of a file may have come: half of what they could count, or less. A step each microsecond would take
-/// a century and a half.
+/// Limit of the counters in a file: at most half of their range. At one step per microsecond, training would take 150
+/// years to get there.
 inline constexpr std::uint64_t max_loaded_steps = std::uint64_t{1} << 52;
 inline constexpr std::uint32_t max_loaded_count = std::uint32_t{1} << 31;
 
-/// What is saved can be loaded, and what is loaded can be used: the same is asked of both.
+/// Checks a state before it is saved and after it was read: every saved state can be loaded and used.
 /// \throws invalid_argument that names the field
 void check(const scaler_snapshot& snapshot);
 

@@ -46,7 +46,7 @@ known_list& step_protocol::known(const char* call, const tensor_list& gradients)
   return lists_.emplace(id, std::move(list)).first->second;
 }
 
-/// Frees what is kept for lists that nobody else holds.
+/// Frees the memory of lists that the user no longer holds.
 void step_protocol::release_lists() {
   const auto own_handles = [&](std::uint64_t id, const known_list& list) {
     long handles = list.remote ? 3 : 2;  // the workspace's and the ledger's, and that of the workspace on its own queue
@@ -72,8 +72,10 @@ void step_protocol::release_lists() {
 void step_protocol::need_scales_for(const tensor_list& list) const {
   const std::uint32_t scales = kernels_.options().scales;
   if (scales > 1 && list.groups() > scales)
-    throw invalid_argument(fmt::format(
-        "the tensors are of {} groups, but the scaler has {} scales; make it with as many", list.groups(), scales));
+    throw invalid_argument(
+        fmt::format("the tensors have {} groups, but the scaler has {} scales; set scaler_options::scales to the "
+                    "number of groups, or to 1",
+                    list.groups(), scales));
 }
 
 // --- Progress of the step ---
@@ -144,20 +146,20 @@ void step_protocol::reset() {
 void step_protocol::need_scaled(const char* call) const {
   if (!is_scaled_)
     throw misuse_error(
-        fmt::format("{}: nothing was scaled since the last update(), so these gradients are unscaled, or were dealt "
-                    "with already; "
-                    "call begin_step() or scale(loss) before the backward pass",
+        fmt::format("{}: no loss was scaled since the last update(), so these gradients are not scaled or belong to an "
+                    "earlier step; call begin_step() or scale(loss) before the backward pass",
                     call));
 }
 
 void step_protocol::need_decided() const {
   if (!is_decided_)
     throw misuse_error(
-        "update: no gradients were looked at since the last update(); call step(), unscale() or inspect() first");
+        "update: no gradients were inspected since the last update(); call step(), unscale() or inspect() first");
 }
 
 void step_protocol::need_no_open_step() const {
-  if (is_scaled_ || is_decided_) throw misuse_error("state: half a step cannot be saved; call update() first");
+  if (is_scaled_ || is_decided_)
+    throw misuse_error("state: the scaler is in the middle of a step, which cannot be saved; call update() first");
   if (is_window_open_)
     throw misuse_error(
         "state: an open accumulation window cannot be saved; call step_accumulated() and update() first");
@@ -166,14 +168,13 @@ void step_protocol::need_no_open_step() const {
 void step_protocol::need_fresh(const char* call, const known_list& list) const {
   if (list.reached == stage::stepped)
     throw misuse_error(
-        fmt::format("{}: these gradients were dealt with already, by step() or inspect(); call update() first", call));
+        fmt::format("{}: step() or inspect() was already called for these gradients; call update() first", call));
 }
 
 void step_protocol::need_untouched(const char* call, const known_list& list) const {
   need_fresh(call, list);
   if (list.reached == stage::unscaled)
-    throw misuse_error(
-        fmt::format("{}: these gradients are unscaled already; call step(), then update(), first", call));
+    throw misuse_error(fmt::format("{}: these gradients are already unscaled; call step() and update() first", call));
 }
 
 void step_protocol::need_steppable(const optimizer& stepping, const known_list& list,
@@ -182,20 +183,22 @@ void step_protocol::need_steppable(const optimizer& stepping, const known_list& 
   need_no_sums("step", stepping.gradients());
   if (list.reached != stage::unscaled) return;
   if (options.max_norm)
-    throw misuse_error("step: these gradients are unscaled already; give max_norm to unscale(), or clip them by hand");
+    throw misuse_error(
+        "step: max_norm was given, but these gradients are already unscaled; pass max_norm to unscale(), or clip them "
+        "by hand");
   if (list.unscaled_to != stepping.unscaled_gradients().prepared().id + 1)
     throw misuse_error(
-        "step: these gradients were unscaled to another list than the optimizer's; call unscale(optimizer)");
+        "step: these gradients were unscaled into a list that is not the optimizer's; call unscale(optimizer)");
 }
 
 void step_protocol::need_no_sums(const char* call, const tensor_list& list, const tensor_list* apart) const {
   for (const tensor_list& sum : sums_)
     if (sum.use_count() > 1 && (apart == nullptr || sum.prepared().id != apart->prepared().id))
       if (shares_memory(list, sum))
-        throw misuse_error(fmt::format(
-            "{}: these tensors are the sums of an open accumulation window, which are unscaled already; call "
-            "step_accumulated(optimizer), which applies their mean and closes the window",
-            call));
+        throw misuse_error(
+            fmt::format("{}: these tensors are the sums of an open accumulation window and already unscaled; call "
+                        "step_accumulated(optimizer), which applies their mean and closes the window",
+                        call));
 }
 
 }  // namespace SYCLAMP_NAMESPACE

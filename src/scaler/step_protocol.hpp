@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of a loss scaler's calls: which lists of gradients it knows, how far each has come since the last `update`,
-// and which call is refused when. It submits nothing.
+// and which calls are allowed. It submits nothing.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace SYCLAMP_NAMESPACE {
 /// What has happened to a list of gradients since the last `update`.
 enum class stage { fresh, unscaled, stepped };
 
-/// What a scaler keeps for a list of gradients.
+/// The state of a list of gradients that a scaler knows.
 struct known_list : gradient_workspace {
   stage reached = stage::fresh;
   std::uint64_t unscaled_to = 0;  ///< the list that holds them unscaled, by its id + 1; 0: none
@@ -40,7 +40,7 @@ class step_protocol {
  public:
   step_protocol(const decision_kernels& kernels, remote_queues& queues, scaler_ledger& ledger);
 
-  /// The list, as it is known; a new one is allocated, and lists that nobody else holds are released.
+  /// The state of a list. Allocates memory for a new list, and releases lists that the user no longer holds.
   /// \throws invalid_argument if the list has more groups than there are scales, or is of a context that cannot
   ///         be used
   known_list& known(const char* call, const tensor_list& gradients);

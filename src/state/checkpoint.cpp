@@ -31,13 +31,13 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "weights in files have their lowest byte first");
 
 constexpr const char* format_name = "syclamp.checkpoint";
-constexpr std::string_view magic = "\x89sckpt\r\n";  // no text begins like this, and transfers as text damage it
+constexpr std::string_view magic =
+    "\x89sckpt\r\n";  // no text begins with these bytes, and a transfer as text would change them
 constexpr std::size_t sum_bytes = sizeof(std::uint64_t);
 constexpr std::size_t front_bytes = magic.size() + sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t);
 
-/// Long enough for the longest ledger that a scaler may have, a million steps of about 500 bytes. All of it is there in
-/// the file that is read, and it costs no more than three times as much memory: what is not a string is limited by
-/// `max_values`.
+/// Long enough for the longest ledger, a million steps of about 500 bytes. A file must really contain these bytes, and
+/// reading them takes at most three times as much memory, because `max_values` limits everything that is not a string.
 constexpr std::uint64_t longest_head = std::uint64_t{1} << 30;
 
 constexpr const char* itself = "checkpoint: it";
@@ -49,7 +49,7 @@ void check_parts(const checkpoint_parts& parts) {
   for (const fused_optimizer* optimizer : parts.optimizers) {
     check_given("checkpoint", "an optimizer", optimizer);
     if (!known.insert(optimizer).second)
-      throw invalid_argument("checkpoint: an optimizer is given twice; each may be given once");
+      throw invalid_argument("checkpoint: the same optimizer is listed twice; pass each optimizer once");
   }
 }
 
@@ -82,10 +82,9 @@ json encode(const head& from) {
   json& optimizers = document["optimizers"] = json::array();
   for (const optimizer_record& record : from.optimizers) optimizers.push_back(encode(record));
   if (const std::size_t values = values_in(document); values > max_values)
-    throw invalid_argument(
-        fmt::format("checkpoint: its head has {} values, and {} is the limit; use fewer groups of parameters, or "
-                    "several checkpoints",
-                    values, max_values));
+    throw invalid_argument(fmt::format(
+        "checkpoint: its head has {} values, and the limit is {}; use fewer parameter groups, or several checkpoints",
+        values, max_values));
   return document;
 }
 
@@ -93,14 +92,15 @@ head decode_head(std::string_view bytes, std::uint32_t version) {
   const json document = read_cbor(bytes, "checkpoint");
   const auto member = [&](const char* key) -> const json& { return state_codec::member_of(document, key, itself); };
   if (!document.is_object() || member("format") != format_name)
-    refuse(itself, fmt::format("is something else: there is no \"format\": \"{}\"", format_name));
+    refuse(itself, fmt::format("is not a checkpoint: there is no \"format\": \"{}\"", format_name));
   state_codec::refuse_unknown(document, itself, [](const std::string& key) {
     return key == "format" || key == "notes" || key == "scaler" || key == "optimizers";
   });
   head made;
   made.notes = state_codec::bytes_of(member("notes"), "checkpoint: notes", version);
   if (made.notes.size() > max_notes_bytes)
-    refuse("checkpoint: notes", fmt::format("has {} bytes; {} is the limit", made.notes.size(), max_notes_bytes));
+    refuse("checkpoint: notes",
+           fmt::format("has {} bytes; it must have at most {}", made.notes.size(), max_notes_bytes));
   if (const json& scaler = member("scaler"); !scaler.is_null())
     made.scaler = snapshot_from_binary(state_codec::bytes_of(scaler, "checkpoint: scaler", version));
   const json& optimizers = member("optimizers");
@@ -113,12 +113,12 @@ head decode_head(std::string_view bytes, std::uint32_t version) {
 
 void check_fits(const head& saved, const checkpoint_parts& parts) {
   if (saved.optimizers.size() != parts.optimizers.size())
-    refuse(itself, fmt::format("holds {} optimizers, but is loaded into {}; give as many, in the same order",
+    refuse(itself, fmt::format("holds {} optimizers, but {} were given; pass the same optimizers in the same order",
                                saved.optimizers.size(), parts.optimizers.size()));
   if (saved.scaler && parts.scaler == nullptr)
-    refuse(itself, "holds the state of a scaler, but is loaded without one; give it a scaler");
+    refuse(itself, "holds the state of a scaler, but no scaler was given; pass a scaler");
   if (!saved.scaler && parts.scaler != nullptr)
-    refuse(itself, "holds no state of a scaler, but is loaded into one; leave the scaler out");
+    refuse(itself, "holds no state of a scaler, but a scaler was given; load it without a scaler");
   for (std::size_t i = 0; i < parts.optimizers.size(); ++i)
     check_fits(saved.optimizers[i], record_of(parts.optimizers[i]->parts()),
                fmt::format("checkpoint: optimizer {}", i));
@@ -138,12 +138,13 @@ std::uint64_t sum_of(std::string_view bytes) {
   return sum.value();
 }
 
-/// What stands before the weights, with its checksum.
+/// The bytes before the weights, with their checksum.
 std::string front_of(const head& from) {
   const std::string document = to_cbor(encode(from));
   if (document.size() > longest_head)
-    throw invalid_argument(fmt::format("checkpoint: its head has {} bytes, more than {}; use a shorter ledger",
-                                       document.size(), longest_head));
+    throw invalid_argument(fmt::format(
+        "checkpoint: its head has {} bytes, and the limit is {}; use a shorter ledger (scaler_options::ledger)",
+        document.size(), longest_head));
   std::string front(magic);
   append_integer(front, newest_version);
   append_integer(front, front_bytes + document.size() + sum_bytes + from.payload_bytes() + sum_bytes);
@@ -153,27 +154,28 @@ std::string front_of(const head& from) {
   return front;
 }
 
-/// A file that is as long as it says, and of which the head is whole.
+/// A file with the length that it declares and an intact head.
 struct opened_checkpoint {
   explicit opened_checkpoint(const std::filesystem::path& path) : file(path) {
     std::array<char, front_bytes> front;
-    if (file.size() < front.size() + 2 * sum_bytes) refuse(itself, "is truncated, or something else");
+    if (file.size() < front.size() + 2 * sum_bytes) refuse(itself, "is truncated, or not a checkpoint");
     file.read(0, front.data(), front.size());
     if (!std::string_view(front.data(), front.size()).starts_with(magic))
-      refuse(itself, "is something else: it does not begin like a checkpoint");
+      refuse(itself, "is not a checkpoint: its first bytes are wrong");
     const char* numbers = front.data() + magic.size();
     const auto version = integer_at<std::uint32_t>(numbers);
     state_codec::check_version(version, "checkpoint: version");
     const auto length = integer_at<std::uint64_t>(numbers + sizeof version);
     if (length != file.size())
-      refuse(itself, fmt::format("should have {} bytes, but has {}: it is truncated or damaged; use another copy",
+      refuse(itself, fmt::format("should have {} bytes, but has {}; it is truncated or damaged, so use another copy",
                                  length, file.size()));
     const auto head_bytes = integer_at<std::uint64_t>(numbers + sizeof version + sizeof length);
     if (head_bytes > longest_head || head_bytes > file.size() - front.size() - 2 * sum_bytes)
-      refuse(itself, fmt::format("should have a head of {} bytes, which is too long: it is damaged; use another copy",
-                                 head_bytes));
+      refuse(itself,
+             fmt::format("should have a head of {} bytes, which is too long; it is damaged, so use another copy",
+                         head_bytes));
     payload_begin = front.size() + head_bytes + sum_bytes;
-    // In blocks: a file that is wrong is refused before its head takes memory.
+    // In blocks: a damaged file is rejected before its head takes memory.
     if (!is_right_until(payload_begin - sum_bytes))
       refuse(itself, "is damaged: the checksum of its head is wrong; use another copy");
     std::string bytes(head_bytes, '\0');
@@ -181,11 +183,11 @@ struct opened_checkpoint {
     content = decode_head(bytes, version);
   }
 
-  /// How long it is follows from what is loaded from it, too.
+  /// Compares the length of the file with the length of its declared content.
   void check_length() const {
     const std::uint64_t needed = payload_begin + content.payload_bytes() + sum_bytes;
     if (needed != file.size())
-      refuse(itself, fmt::format("should have {} bytes for what it holds, but has {}: it is damaged; use another copy",
+      refuse(itself, fmt::format("should have {} bytes for its content, but has {}; it is damaged, so use another copy",
                                  needed, file.size()));
   }
 
@@ -212,7 +214,7 @@ struct opened_checkpoint {
   }
 };
 
-/// What is loaded is read a second time, so it is checked a second time: somebody may have written to the file.
+/// Loading reads the file a second time, so the checksum is verified again: the file may have changed meanwhile.
 void load_optimizers(const opened_checkpoint& from, const checkpoint_parts& parts) {
   std::uint64_t at = from.payload_begin;
   block_checksum sum;
@@ -226,7 +228,8 @@ void load_optimizers(const opened_checkpoint& from, const checkpoint_parts& part
   };
   for (std::size_t i = 0; i < parts.optimizers.size(); ++i)
     read_state(parts.optimizers[i]->parts(), from.content.optimizers[i], next);
-  if (sum_at(from.file, at) != sum.value()) refuse(itself, "has changed while it was read");
+  if (sum_at(from.file, at) != sum.value())
+    refuse(itself, "has changed while it was being read; load it again when nobody writes to it");
 }
 
 }  // namespace
@@ -235,8 +238,7 @@ void save_checkpoint(const std::filesystem::path& file, const checkpoint_parts& 
   check_parts(parts);
   if (notes.size() > max_notes_bytes)
     throw invalid_argument(
-        fmt::format("checkpoint: the notes have {} bytes; {} is the limit: keep more in a file of "
-                    "your own",
+        fmt::format("checkpoint: the notes have {} bytes, and the limit is {}; keep larger notes in a file of your own",
                     notes.size(), max_notes_bytes));
   const head content = head_of(parts, notes);
   file_replacement fresh(file);
@@ -270,9 +272,9 @@ std::string load_checkpoint(const std::filesystem::path& file, const checkpoint_
   } catch (const std::exception& problem) {
     if (!has_begun && dynamic_cast<const invalid_argument*>(&problem) == nullptr) throw;
     if (!has_begun) throw file_error(fmt::format("cannot load {}: {}", file.string(), problem.what()));
-    throw file_error(
-        fmt::format("cannot load {}: {}; a part of it has been loaded: load another checkpoint, or start anew",
-                    file.string(), problem.what()));
+    throw file_error(fmt::format(
+        "cannot load {}: {}; a part of it has already been loaded, so load another checkpoint or start again",
+        file.string(), problem.what()));
   }
 }
 

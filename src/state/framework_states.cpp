@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of other frameworks. Each of them has its own idea of a counter; a state that goes from one to another
-// grows at the same step there as it would have here.
+// Scaler states in the checkpoints of other frameworks. Frameworks count clean steps differently. The conversion keeps
+// the step at which the scale grows next.
 #include "syclamp/framework_states.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::uint64_t steps_to_growth(std::uint64_t clean_steps, interval_test test, std
   return clean_steps < interval ? interval - clean_steps : 1;
 }
 
-/// A count of clean steps as another test counts them. What already counts so is kept to the letter.
+/// Converts a count of clean steps from one test to another. Equal tests keep the count unchanged.
 std::uint32_t recounted(std::uint32_t clean_steps, interval_test from, interval_test to, std::uint32_t interval) {
   if (from == to) return clean_steps;
   const std::uint64_t left = steps_to_growth(clean_steps, from, interval);
@@ -42,7 +42,7 @@ std::uint32_t recounted(std::uint32_t clean_steps, interval_test from, interval_
 
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
-/// An object of a framework's state: values by their keys, with messages that name both.
+/// An object in a framework's state: values by their keys. Messages name the object and the key.
 class framework_object {
  public:
   /// `remedy`: what to do if a key is missing.
@@ -84,13 +84,15 @@ class framework_object {
     const json& value = given.is_array() && given.size() == 1 ? given[0] : given;
     const double scale = value.is_number() ? value.get<double>() : 0.0;
     if (!(scale >= 0x1p-126 && scale <= std::numeric_limits<float>::max()))
-      refuse_value(key, "a number between 2^-126 and the largest FP32; a scale beyond is lost, start with another");
+      refuse_value(
+          key,
+          "from 2^-126 to 3.4028235e38, the largest FP32 number; the saved scale is unusable, so start with a new one");
     return scale;
   }
 
   const json& at(const char* key) const {
     const auto found = values_.find(key);
-    if (found == values_.end()) refuse(fmt::format("there is no {}; {}", key, remedy_));
+    if (found == values_.end()) refuse(fmt::format("the key {} is missing; {}", key, remedy_));
     return *found;
   }
 
@@ -126,13 +128,13 @@ double scale_of(const scale_state& state) { return to_double(state.exact); }
 
 // --- Frameworks ------------------------------------------------------------------------------------------------------
 
-/// A framework. `test` is how it compares its counter of clean steps with its interval.
+/// A framework. `test` says how it compares its count of clean steps with its interval.
 struct framework {
   const char* name;
   interval_test test;
   json (*save)(const framework& self, const scaler_snapshot& from);
   void (*load)(const framework& self, const framework_object& from, scaler_snapshot& to);
-  const char* if_missing = "is it the state of another framework?";
+  const char* if_missing = "check that it is a state of this framework";
 
   std::uint32_t saved_steps(const scaler_snapshot& from, const scale_state& state) const {
     return recounted(state.clean_steps, from.policy.replay.growth_test, test, from.policy.growth_interval);
@@ -160,7 +162,8 @@ void load_pytorch(const framework& self, const framework_object& from, scaler_sn
   scale_state& state = to.scales.front();
   to.policy.growth_factor = from.number("growth_factor");
   const double backoff = from.number("backoff_factor");
-  if (backoff != backoff_of(to.policy)) {  // a policy that divides by the same goes on dividing
+  if (backoff !=
+      backoff_of(to.policy)) {  // a policy that divides by the growth factor keeps dividing if the numbers agree
     to.policy.backoff_factor = backoff;
     to.policy.replay.backoff_by_growth = false;
   }
@@ -205,7 +208,7 @@ json save_apex(const framework& self, const scaler_snapshot& from) {
   return all;
 }
 
-/// As many scales as the checkpoint has; those that the base lacks have done nothing else yet.
+/// Loads all scales of the checkpoint. Scales that the base lacks start with counters of 0.
 void load_apex(const framework& self, const framework_object& from, scaler_snapshot& to) {
   const std::size_t count = from.keys_that_begin_with("loss_scaler");
   scale_state added = scaler_snapshot::fresh(to.policy).scales.front();
@@ -218,7 +221,7 @@ void load_apex(const framework& self, const framework_object& from, scaler_snaps
   }
 }
 
-/// How many overflows may still pass before the one that backs off, that one included.
+/// The number of overflows until the scale backs off, including the one that backs off.
 std::uint32_t hysteresis_left(const scaler_snapshot& from) {
   const std::uint32_t most = from.policy.hysteresis;
   return most - std::min(from.scales.front().tolerated, most - 1);
@@ -254,7 +257,7 @@ void load_deepspeed_policy(const framework_object& from, scaling_policy& to) {
       from.boolean("consecutive_hysteresis") ? hysteresis_kind::consecutive : hysteresis_kind::per_growth_window;
 }
 
-/// Its iterations are our attempts; the first is number 0, and overflowed last at -1 is never.
+/// DeepSpeed's iterations are our attempts. The first is number 0, and a last overflow at -1 means that there was none.
 void load_deepspeed(const framework& self, const framework_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
   const std::int64_t iteration = from.integer("cur_iter", 0, max_loaded_steps);
@@ -280,14 +283,14 @@ json save_megatron(const framework& self, const scaler_snapshot& from) {
           {"hysteresis_tracker", hysteresis_left(from)}};
 }
 
-/// Its tracker goes on below 1 with each backoff, until the scale grows. All these behave like 1.
+/// Megatron's tracker continues below 1 with each backoff, until the scale grows. All values below 1 behave like 1.
 void load_megatron(const framework& self, const framework_object& from, scaler_snapshot& to) {
   scale_state& state = to.scales.front();
   const std::uint32_t most = to.policy.hysteresis;
   const std::int64_t left = from.integer("hysteresis_tracker", std::numeric_limits<std::int32_t>::min(), max_setting);
   if (left > most)
     from.refuse_value("hysteresis_tracker",
-                      fmt::format("at most {}, the base's hysteresis; give a base with more", most));
+                      fmt::format("at most {}, the base's hysteresis; pass a base with a larger hysteresis", most));
   state.tolerated = most - static_cast<std::uint32_t>(std::max<std::int64_t>(left, 1));
   state.clean_steps = self.loaded_steps(from.counter("growth_tracker"), to);
   set_scale(state, to.policy, from.scale("scale"));
@@ -299,8 +302,8 @@ constexpr std::array frameworks{
     framework{"keras2", interval_test::at_least, save_keras2, load_keras2},
     framework{"apex", interval_test::equal, save_apex, load_apex},
     framework{"deepspeed", interval_test::one_later, save_deepspeed, load_deepspeed,
-              "FP16_Optimizer, which knows no hysteresis, does not save min_scale, delayed_shift, cur_hysteresis and "
-              "consecutive_hysteresis: add its minimum, 1, 1 and false"},
+              "DeepSpeed's FP16_Optimizer has no hysteresis and does not save min_scale, delayed_shift, cur_hysteresis "
+              "and consecutive_hysteresis, so add its minimum, 1, 1 and false"},
     framework{"megatron", interval_test::equal, save_megatron, load_megatron},
 };
 
@@ -311,21 +314,23 @@ const framework& find_framework(std::string_view name) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
   }
   throw invalid_argument(
-      fmt::format("there is no framework {}; states can be exchanged with {}", shown(json(std::string(name))), names));
+      fmt::format("the framework {} is not supported; choose one of {}", shown(json(std::string(name))), names));
 }
 
-// --- What goes for all of them ---------------------------------------------------------------------------------------
+// --- Common to all frameworks ---------------------------------------------------------------------------------------
 
 bool is(const framework& target, std::string_view name) { return name == target.name; }
 
-/// Every scale has its own entry in apex; the others have one scale.
+/// Apex has an entry for each scale. The other frameworks have one scale.
 void check_usable(const framework& target, const scaler_snapshot& snapshot) {
   const std::size_t count = snapshot.scales.size();
   if (count == 0)
-    throw invalid_argument(fmt::format("{}: there is no scale; begin with scaler_snapshot::fresh", target.name));
-  if (count > 1 && !is(target, "apex"))
     throw invalid_argument(
-        fmt::format("{}: there are {} scales, and it keeps one; use apex, or one at a time", target.name, count));
+        fmt::format("{}: the snapshot has no scale; start from scaler_snapshot::fresh", target.name));
+  if (count > 1 && !is(target, "apex"))
+    throw invalid_argument(fmt::format(
+        "{}: the snapshot has {} scales, but this framework saves one; use apex, or save one scale at a time",
+        target.name, count));
   snapshot.policy.validate();
 }
 
@@ -333,12 +338,13 @@ bool is_disabled(const scaler_snapshot& snapshot) { return snapshot.policy.mode 
 
 void check_can_be_saved(const framework& target, const scaler_snapshot& snapshot) {
   if (is_disabled(snapshot))
-    throw invalid_argument(fmt::format("{}: scaling is disabled, there is no scale to save", target.name));
+    throw invalid_argument(fmt::format(
+        "{}: scaling is disabled, so there is no scale to save; save a scaler with scaling enabled", target.name));
   for (const scale_state& state : snapshot.scales)
     if (snapshot.policy.replay.one_step_late && kernels::compare(state.exact, state.next) != 0)
-      throw invalid_argument(
-          fmt::format("{}: the scale {} is to become {} one step late, which {} cannot; save a step later", target.name,
-                      scale_of(state), to_double(state.next), target.name));
+      throw invalid_argument(fmt::format(
+          "{}: the scale {} will become {} one step later, which {} cannot represent; save after the next step",
+          target.name, scale_of(state), to_double(state.next), target.name));
 }
 
 }  // namespace
@@ -359,16 +365,16 @@ scaler_snapshot from_framework_state(std::string_view text, std::string_view fra
   check_usable(from, base);
   if (is(from, "pytorch") && is_disabled(base)) return base;  // as GradScaler does
   if (is(from, "megatron") && base.policy.mode == scaling_mode::fixed && values.empty()) return base;
-  if (is_disabled(base) && !is(from, "deepspeed"))  // which says itself what it is
-    state.refuse("the base has scaling disabled; give one with the mode dynamic or fixed");
+  if (is_disabled(base) && !is(from, "deepspeed"))  // its state has its own mode
+    state.refuse("the base has scaling disabled; pass a base with the mode dynamic or fixed");
   from.load(from, state, base);
-  std::erase_if(base.ledger, [&](const ledger_entry& entry) {  // what the checkpoint knows nothing of
+  std::erase_if(base.ledger, [&](const ledger_entry& entry) {  // steps that the checkpoint does not include
     return entry.record.scale_index >= base.scales.size() || entry.record.step > base.scales.front().attempted;
   });
   try {
     base.policy.validate();
   } catch (const invalid_argument& problem) {
-    state.refuse(fmt::format("it does not go with the base: {}", problem.what()));
+    state.refuse(fmt::format("it does not fit the base: {}", problem.what()));
   }
   return base;
 }

@@ -55,7 +55,7 @@ std::string quoted_for_csv(const std::string& text) {
   return quoted + '"';
 }
 
-/// Bytes that are no UTF-8 cannot be in JSON; others take their place.
+/// Replaces bytes that are not UTF-8, which JSON cannot hold.
 std::string quoted_for_json(const std::string& text) {
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -113,7 +113,7 @@ struct column {
   const char* name = "";
 };
 
-/// A ledger has no version, so former names are known at any time.
+/// A ledger has no version, so former names are always accepted.
 column find_column(std::string_view name) {
   column found;
   for (const char* known : {name_column, former_name_column})
@@ -139,19 +139,20 @@ column find_column(std::string_view name) {
 }
 
 [[noreturn]] void refuse_missing(std::size_t line, const char* column) {
-  refuse(line, fmt::format("the field \"{}\" is missing; the file is incomplete, or no ledger of syclamp", column));
+  refuse(line, fmt::format("the field \"{}\" is missing; the file is incomplete or not a ledger of syclamp", column));
 }
 
-/// Also if the second one has a former name.
+/// Reports a column that appears twice, also under its former name.
 [[noreturn]] void refuse_twice(std::size_t line, std::string_view first, std::string_view second) {
-  if (first == second) refuse(line, fmt::format("{} is there twice; remove one of them", first));
+  if (first == second) refuse(line, fmt::format("the field {} appears twice; remove one of them", first));
   refuse(line, fmt::format("{} and {} are the same field; remove one of them", first, second));
 }
 
-/// A file may be of any length; what is kept of it is limited.
+/// A file may have any length, but the number of steps is limited.
 void need_room(const std::vector<ledger_entry>& entries, std::size_t line, std::size_t max_steps) {
   if (entries.size() >= max_steps)
-    refuse(line, fmt::format("a ledger may have {} steps, but this one has more; cut it into parts", max_steps));
+    refuse(line, fmt::format("the ledger has more than {} steps, which is the limit; split it into several files",
+                             max_steps));
 }
 
 template <typename Number>
@@ -174,9 +175,9 @@ void read_cell(const Field& column, const cell& it, std::size_t line, step_recor
     to = *value;
   } else if constexpr (std::is_floating_point_v<value_type>) {
     if (it.is_empty()) {
-      to = std::numeric_limits<value_type>::quiet_NaN();  // or was Inf: `flags` knows
+      to = std::numeric_limits<value_type>::quiet_NaN();  // it may have been Inf: see `flags`
     } else if (!it.may_be_number() || !parse(it.value, to)) {
-      refuse_value(line, it, "an FP32, or empty");
+      refuse_value(line, it, "a number in the range of FP32, or empty");
     }
   } else if (it.is_empty() ? !set_none(column, to) : !it.may_be_number() || !parse(it.value, to)) {
     refuse_value(line, it, fmt::format("an integer from 0 to {}", std::numeric_limits<value_type>::max()));
@@ -231,7 +232,8 @@ class csv_reader {
   std::string plain_field() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && text_[at_] != ',' && !ends_line()) {
-      if (text_[at_] == '"' || text_[at_] == '\r') refuse(next_line_, "a quote or a line break inside plain text");
+      if (text_[at_] == '"' || text_[at_] == '\r')
+        refuse(next_line_, "there is a quote or a line break in a field without quotes; put the field in quotes");
       ++at_;
     }
     return std::string(text_.substr(begin, at_ - begin));
@@ -248,11 +250,12 @@ class csv_reader {
         value += text_[at_++];
       } else {
         ++at_;
-        if (at_ < text_.size() && text_[at_] != ',' && !ends_line()) refuse(next_line_, "text follows a closing quote");
+        if (at_ < text_.size() && text_[at_] != ',' && !ends_line())
+          refuse(next_line_, "there is text after a closing quote; put a comma between fields");
         return value;
       }
     }
-    refuse(begin, "a quote is not closed: was the file cut short?");
+    refuse(begin, "a quote is not closed; the file may be truncated");
   }
 
   std::string_view text_;
@@ -287,8 +290,8 @@ std::vector<ledger_entry> read_csv(std::string_view text, std::size_t max_steps)
   const std::vector<column> columns = columns_of(row, reader.line());
   while (reader.next(row)) {
     if (row.size() != columns.size())
-      refuse(reader.line(), fmt::format("{} columns, but the first line names {}: was the file cut short?", row.size(),
-                                        columns.size()));
+      refuse(reader.line(), fmt::format("there are {} columns, but the first line names {}; the file may be truncated",
+                                        row.size(), columns.size()));
     need_room(entries, reader.line(), max_steps);
     cells all;
     for (std::size_t i = 0; i < row.size(); ++i)

@@ -19,11 +19,11 @@ namespace {
 using kernels::weight_storage;
 using state_codec::refuse;
 
-/// A step each microsecond would take three centuries. Counts near 2^64 would begin anew. Files may have come half as
-/// far, so that what is loaded can be saved again.
+/// Limit of step counts, far from 2^64, where they would wrap. At one step per microsecond, it is reached after 300
+/// years. The limit for files is half of it, so that a loaded state can be saved again.
 constexpr std::uint64_t max_steps = 2 * max_loaded_steps;
 
-/// What is saved can be loaded, and what is loaded can be used.
+/// Checks a group before it is saved and after it was read.
 void check_group(const std::string& kind, const group_record& group, std::uint64_t most, const std::string& path) {
   std::string part = ".hyper";
   try {
@@ -72,13 +72,14 @@ optimizer_record record_of(const optimizer_parts& parts) {
     if (parts.rule.has_tensor_moments) group.sizes.push_back(parts.count(i));
     if (group.sizes.size() > max_elements)
       throw invalid_argument(
-          fmt::format("an optimizer with a moment a tensor is saved with up to {} tensors a group, "
-                      "but it has more; use more groups",
+          fmt::format("checkpoint: a group of an optimizer with moments per tensor may have at most {} tensors, but "
+                      "this one has more; use more groups",
                       max_elements));
   }
   if (record.groups.size() > max_elements)
-    throw invalid_argument(fmt::format("an optimizer is saved with up to {} groups, but it has {}; use fewer",
-                                       max_elements, record.groups.size()));
+    throw invalid_argument(
+        fmt::format("checkpoint: an optimizer may have at most {} groups, but this one has {}; use fewer groups",
+                    max_elements, record.groups.size()));
   return record;
 }
 
@@ -94,33 +95,36 @@ optimizer_record decode_optimizer(const json& from, const std::string& path, std
 
 void check_fits(const optimizer_record& saved, const optimizer_record& here, const std::string& path) {
   if (saved.kind != here.kind || saved.kernel != here.kernel || saved.states != here.states)
-    refuse(path, fmt::format("was saved by {} ({}), but is loaded into {} ({}); make it with the same settings",
-                             saved.kind, printable(saved.kernel), here.kind, here.kernel));
+    refuse(path,
+           fmt::format("was saved by {} ({}), but is loaded into {} ({}); make the optimizer with the same settings",
+                       saved.kind, printable(saved.kernel), here.kind, here.kernel));
   if (saved.moments != here.moments && here.moments != element_type::float32)
-    refuse(path, fmt::format("has moments in {}, which would be rounded to {}; make the optimizer with "
-                             "storage_options::moments = {}",
-                             to_string(saved.moments), to_string(here.moments), to_string(saved.moments)));
+    refuse(path,
+           fmt::format(
+               "has {} moments, which would be rounded to {}; make the optimizer with storage_options::moments = {}",
+               to_string(saved.moments), to_string(here.moments), to_string(saved.moments)));
   if (saved.moments != element_type::float32 && saved.moments != element_type::bfloat16)
-    refuse(path, fmt::format("has moments in {}; they must be float32 or bfloat16", to_string(saved.moments)));
+    refuse(path, fmt::format("has {} moments; they must be float32 or bfloat16", to_string(saved.moments)));
   if (saved.groups.size() != here.groups.size())
-    refuse(path, fmt::format("was saved with {} groups, but is loaded into {}; make it with as many",
-                             saved.groups.size(), here.groups.size()));
+    refuse(path,
+           fmt::format(
+               "was saved with {} groups, but is loaded into {}; make the optimizer with the same number of groups",
+               saved.groups.size(), here.groups.size()));
   for (std::size_t i = 0; i < saved.groups.size(); ++i) {
     const group_record &from = saved.groups[i], &to = here.groups[i];
     if (from.elements != to.elements)
-      refuse(path, fmt::format("was saved with {} parameters in group {}, but is loaded into {}; tensors may be cut in "
-                               "other ways, but all together are the same",
+      refuse(path, fmt::format("was saved with {} parameters in group {}, but is loaded into {}; the total must be "
+                               "equal, while sizes of single tensors may differ",
                                from.elements, i, to.elements));
     if (from.sizes == to.sizes) continue;
     if (from.sizes.size() != to.sizes.size())
-      refuse(path, fmt::format("was saved with {} tensors in group {}, but is loaded into {}; {} has a moment a "
-                               "tensor, so tensors must be cut in the same way",
+      refuse(path, fmt::format("was saved with {} tensors in group {}, but is loaded into {}; {} has moments per "
+                               "tensor, so every tensor must have the same size",
                                from.sizes.size(), i, to.sizes.size(), here.kind));
     const auto [a, b] = std::mismatch(from.sizes.begin(), from.sizes.end(), to.sizes.begin());
-    refuse(path,
-           fmt::format("was saved with {} elements in tensor {} of group {}, but is loaded into {}; {} has a moment "
-                       "a tensor, so tensors must be cut in the same way",
-                       *a, a - from.sizes.begin(), i, *b, here.kind));
+    refuse(path, fmt::format("was saved with {} elements in tensor {} of group {}, but is loaded into {}; {} has "
+                             "moments per tensor, so every tensor must have the same size",
+                             *a, a - from.sizes.begin(), i, *b, here.kind));
   }
 }
 

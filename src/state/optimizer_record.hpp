@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint says of an optimizer, apart from its weights and moments.
+// The description of an optimizer in a checkpoint, without its weights and moments.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,23 @@ struct group_record {
   lr_schedule schedule = {};
   std::uint64_t applied = 0;         ///< steps
   std::uint64_t elements = 0;        ///< of all tensors together
-  std::vector<std::uint64_t> sizes;  ///< of each, if there is a moment a tensor; else empty
+  std::vector<std::uint64_t> sizes;  ///< of each tensor, if there are moments per tensor; else empty
 };
 
 struct optimizer_record {
   std::string kind, kernel;  ///< `adamw`, and by which of its kernels it steps
   std::uint32_t states = 0;
   element_type moments = element_type::float32;
-  bool has_copies = false;  ///< what the forward pass reads is not a function of the weights
+  bool has_copies = false;  ///< copies cannot be computed from the weights, because they were rounded at random
   bool is_stochastic = false;
   std::uint64_t seed = 0;
   std::vector<group_record> groups;
 
-  /// How many bytes of weights and moments follow.
+  /// The number of bytes of weights and moments that follow.
   std::uint64_t bytes() const;
 };
 
-/// Of an optimizer as it is now. Waits.
+/// The record of an optimizer's present state. Waits.
 /// \throws invalid_argument if there is something that could not be loaded
 optimizer_record record_of(const optimizer_parts& parts);
 
@@ -49,7 +49,7 @@ json encode(const optimizer_record& record);
 /// \throws invalid_argument
 optimizer_record decode_optimizer(const json& from, const std::string& path, std::uint32_t version);
 
-/// \throws invalid_argument that says in what they differ if `saved` cannot go on as `here`
+/// \throws invalid_argument that names the difference if `saved` cannot be loaded into `here`
 void check_fits(const optimizer_record& saved, const optimizer_record& here, const std::string& path);
 
 }  // namespace SYCLAMP_NAMESPACE

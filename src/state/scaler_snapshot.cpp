@@ -21,7 +21,8 @@ constexpr std::size_t longest_file = std::size_t{1} << 30;
 scaler_snapshot scaler_snapshot::fresh(const scaling_policy& policy, std::size_t scales) {
   policy.validate();
   if (scales == 0 || scales > max_elements)
-    throw invalid_argument(fmt::format("a scaler has 1 to {} scales, not {}", max_elements, scales));
+    throw invalid_argument(
+        fmt::format("scaler_snapshot: the number of scales must be from 1 to {}, but it is {}", max_elements, scales));
   scale_number number = to_scale_number(policy.mode == scaling_mode::disabled ? 1.0 : policy.init_scale);
   if (policy.replay.arithmetic != scale_arithmetic::float64) number = kernels::rounded_to_float32(number);
   scale_state state;
@@ -36,7 +37,7 @@ std::string to_json(const scaler_snapshot& snapshot) {
   text.resize(text.rfind("\n}"));
   text += ",\n  \"ledger\": [";
   const char* separator = "\n    ";
-  for (const ledger_entry& entry : snapshot.ledger) {  // a line each: many of them would be hard to read otherwise
+  for (const ledger_entry& entry : snapshot.ledger) {  // one line per entry, so that a long ledger stays readable
     // Names may be any bytes; those that are no UTF-8 cannot be in JSON.
     text += separator + encode_entry(entry, name_encoding::text).dump(-1, ' ', false, json::error_handler_t::replace);
     separator = ",\n    ";

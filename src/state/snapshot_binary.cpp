@@ -44,12 +44,14 @@ std::string to_binary(const scaler_snapshot& snapshot) {
 }
 
 scaler_snapshot snapshot_from_binary(std::string_view bytes) {
-  if (!is_binary_snapshot(bytes)) refuse("does not begin like one in binary");
+  if (!is_binary_snapshot(bytes)) refuse("is not a binary snapshot: its first bytes are wrong");
   std::string_view rest = bytes.substr(magic.size());
   state_codec::check_version(take_integer<std::uint32_t>(rest), in_snapshot("version"));
   const auto length = take_integer<std::uint64_t>(rest);
   if (rest.size() < sizeof(std::uint64_t) || length != rest.size() - sizeof(std::uint64_t))
-    refuse(fmt::format("should have {} bytes of content, but is truncated or damaged; use another copy", length));
+    refuse(fmt::format(
+        "should have {} bytes of content, but has another length; it is truncated or damaged, so use another copy",
+        length));
   const std::string_view payload = rest.substr(0, length);
   rest.remove_prefix(length);
   if (take_integer<std::uint64_t>(rest) != checksum(bytes.substr(0, bytes.size() - sizeof(std::uint64_t))))

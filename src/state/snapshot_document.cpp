@@ -45,8 +45,8 @@ std::uint32_t version_of(const json& from) {
   return version;
 }
 
-/// Counters that are near their limit would begin anew, and then contradict each other: what is loaded would not be
-/// saved. Only files are asked for this, so that nothing that runs is kept from being saved.
+/// Counters near their limit would wrap and then contradict each other, so the loaded state could not be saved again.
+/// Only files are checked: a running scaler can always be saved.
 void check_room(const scale_state& state, const std::string& path) {
   for_each_field<scale_state>([&](const auto& field) {
     const auto& value = state.*field.member;
@@ -78,7 +78,7 @@ ledger_entry decode_entry(json from, const std::string& path, std::uint32_t vers
 /// All but scales and ledger, which have been taken out.
 scaler_snapshot decode_head(const json& from) {
   if (!from.is_object() || !from.contains("format") || from["format"] != format_name)
-    refuse("it", fmt::format("is something else: there is no \"format\": \"{}\"", format_name));
+    refuse("it", fmt::format("is not a scaler state: there is no \"format\": \"{}\"", format_name));
   const std::uint32_t version = version_of(from);
   state_codec::refuse_unknown(from, in_snapshot("it"), [](const std::string& key) {
     return key == "format" || key == "version" || key == "policy" || key == "scales" || key == "ledger";
@@ -92,7 +92,7 @@ scaler_snapshot decode_head(const json& from) {
 
 }  // namespace
 
-std::string in_snapshot(std::string_view path) { return fmt::format("state of a scaler: {}", path); }
+std::string in_snapshot(std::string_view path) { return fmt::format("scaler state: {}", path); }
 
 json encode_head(const scaler_snapshot& snapshot) {
   json to = json::object();
@@ -129,7 +129,7 @@ scaler_snapshot decode_document(std::string_view bytes, document_reader read) {
       decode_fields(entry, scales.emplace_back(), in_snapshot(path), version);
     }
   };
-  const auto read_all = [&] { return read(bytes, "state of a scaler", {{"scales", "ledger"}, take}); };
+  const auto read_all = [&] { return read(bytes, "scaler state", {{"scales", "ledger"}, take}); };
   const json head = read_all();
   scaler_snapshot snapshot = decode_head(head);
   if (is_version_late) {

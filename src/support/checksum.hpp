@@ -25,8 +25,8 @@ constexpr std::uint64_t checksum(std::string_view bytes) {
 /// lanes take eight bytes each.
 ///
 /// Words are multiplied by odd numbers, entered, rotated and multiplied again, and the lanes folded one into the other:
-/// each of these can be undone, so a change within one word of eight bytes always changes the result. Multiplied before
-/// as well as after they are rotated, few bits here and few bits there do not make up for each other.
+/// each of these steps is invertible, so a change within one word of eight bytes always changes the result. The
+/// multiplications before and after the rotation keep changes in two words from cancelling.
 class block_checksum {
  public:
   void add(const void* data, std::size_t bytes) {

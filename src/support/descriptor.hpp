@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open files as numbers of the system, closed by themselves.
+// File descriptors that close themselves.
 #pragma once
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ class descriptor {
   int number_ = -1;
 };
 
-inline constexpr mode_t anybody = 0666;  // as far as the umask lets
+inline constexpr mode_t anybody = 0666;  // the umask applies
 
 /// Opens `name`, which is relative to the open folder `folder`. Not open if that fails; `errno` has the reason.
 inline descriptor open_at(int folder, const char* name, int flags, mode_t mode = anybody) {

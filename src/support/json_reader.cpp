@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t longest_problem = 200, longest_value = 60;
 
-/// For messages: a file may hold a number of a million digits.
+/// Shortens a text for a message: a file may hold a number of a million digits.
 std::string shortened(std::string_view text, std::size_t longest) {
   if (text.size() <= longest) return std::string(text);
   while (longest != 0 && (static_cast<unsigned char>(text[longest]) & 0xc0) == 0x80) --longest;  // whole characters
@@ -44,7 +44,7 @@ class json_builder {
   bool key(std::string& name) {
     container& object = open_.back();
     if (object.value.size() >= max_keys) refuse(fmt::format("an object in it has more than {} keys", max_keys));
-    if (object.value.contains(name)) refuse(fmt::format("it has the key {} twice", shown(name)));
+    if (object.value.contains(name)) refuse(fmt::format("it has the key {} twice; remove one of them", shown(name)));
     object.key = std::move(name);
     return true;
   }
@@ -163,7 +163,7 @@ class cursor_iterator {
   text_cursor* cursor_;
 };
 
-/// Hands on the members of objects, which are the elements of an array or stand alone.
+/// Passes on the members of objects, which are the elements of an array or stand alone.
 class object_reader {
  public:
   object_reader(const std::string& subject, const text_cursor& cursor, const object_handler& handler)
@@ -214,14 +214,14 @@ class object_reader {
   bool parse_error(std::size_t, const std::string& token, const nlohmann::detail::exception&) {
     if (cursor_.has_ended)
       refuse(depth_ == 0 ? cursor_.line : line_,
-             fmt::format("the {} is not closed: was the file cut short?", depth_ == 0 ? "array" : "object"));
+             fmt::format("the {} is not closed; the file may be truncated", depth_ == 0 ? "array" : "object"));
     if (depth_ == 0) refuse_stranger();
-    refuse(line_, "not an object of JSON: it cannot be read at " + shown(token));
+    refuse(line_, "not a JSON object: the parser stops at " + shown(token));
   }
 
-  /// Something stands where an object should.
+  /// Reports text at a position where an object should begin.
   [[noreturn]] void refuse_stranger() const {
-    refuse(cursor_.line, "an object of JSON must begin here; objects of an array have commas between them");
+    refuse(cursor_.line, "a JSON object must begin here; put commas between the objects of an array");
   }
 
   [[noreturn]] void refuse(std::size_t line, std::string_view why) const {
@@ -258,16 +258,16 @@ json read(std::string_view bytes, const std::string& subject, const element_hand
   return builder.take();
 }
 
-/// Looks at the heads of all items, one after the other, however they are nested. The decoder calls itself for tags and
-/// for strings of indefinite length, so a file could drive it until the stack is full; none of these is ever written.
+/// Visits the heads of all items in order, at any depth. The decoder calls itself for tags and for strings of
+/// indefinite length, so a malicious file could overflow the stack. syclamp writes neither, so both are rejected.
 void check_cbor(std::string_view bytes, const std::string& subject) {
   constexpr unsigned byte_string = 2, text = 3, tag = 6;
   for (std::size_t at = 0; at < bytes.size();) {
     const auto head = static_cast<unsigned char>(bytes[at++]);
     const unsigned type = head >> 5, extra = head & 31u;
     if (extra > 27 || type == tag)
-      throw invalid_argument(
-          fmt::format("{}: byte {} of its CBOR is {:#x}, which is never written", subject, at - 1, head));
+      throw invalid_argument(fmt::format(
+          "{}: byte {} of its CBOR is {:#x}, which syclamp never writes; the file is damaged", subject, at - 1, head));
     const std::size_t argument_size = extra < 24 ? 0 : std::size_t{1} << (extra - 24);
     std::uint64_t argument = extra;
     if (extra >= 24) argument = 0;
@@ -275,7 +275,7 @@ void check_cbor(std::string_view bytes, const std::string& subject) {
       argument = argument << 8 | static_cast<unsigned char>(bytes[at++]);
     if (type != text && type != byte_string) continue;
     if (argument > bytes.size() - at)
-      throw invalid_argument(fmt::format("{}: a string in its CBOR is cut short", subject));
+      throw invalid_argument(fmt::format("{}: a string in its CBOR is truncated; the file is damaged", subject));
     at += argument;
   }
 }
@@ -319,7 +319,7 @@ std::size_t values_in(const json& document) {
 }
 
 std::string shown(const json& value) {
-  if (value.is_binary()) return "a string of bytes";
+  if (value.is_binary()) return "a byte string";
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
   const auto dump = [](const json& it) { return it.dump(-1, ' ', true, json::error_handler_t::replace); };

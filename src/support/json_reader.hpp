@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON from anywhere: what is too deep, too large, ambiguous or not JSON is refused before it costs anything.
+// Reads JSON from untrusted sources: input that is too deep, too large, ambiguous or not JSON is rejected early.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ inline constexpr std::size_t max_elements = std::size_t{1} << 20;  ///< of an ar
 inline constexpr std::size_t max_keys = 256;                       ///< of an object
 inline constexpr std::size_t deepest_json = 16;
 
-/// Of everything that is held at once. A value of one byte of CBOR takes up to eighty bytes of memory, so a limit of
-/// bytes alone would not do; with this one, a document costs its texts and 160 MB (the worst that was found: arrays of
-/// one byte string each). The largest honest one is the head of a checkpoint: 27 values for a group of parameters, so
-/// 50 000 tensors that are a group each are 1.4 million.
+/// Limit of values held at once. A CBOR value of one byte takes up to 80 bytes of memory, so a limit in bytes would not
+/// be enough. With this limit, a document takes the size of its texts plus at most 160 MB (worst case found: arrays of
+/// one byte string each). The largest valid document is the head of a checkpoint, with 27 values per parameter
+/// group: 1.4 million for 50 000 groups.
 inline constexpr std::size_t max_values = std::size_t{1} << 21;
 
-/// Takes each object of some arrays of the outermost object, with the array's key and what has been read so far of the
-/// outermost object; the arrays themselves are left empty. So long arrays need no memory.
+/// Receives each object of some arrays of the outermost object, with the array's key and the part of the outermost
+/// object read so far. The arrays themselves stay empty, so long arrays need no memory.
 struct element_handler {
   std::vector<std::string> keys = {};
   std::function<void(const std::string& key, const json& so_far, json&& element)> take = {};
@@ -35,7 +35,7 @@ struct element_handler {
 /// \throws invalid_argument that begins with `what`, the thing that is read
 json read_json(std::string_view text, const std::string& subject, const element_handler& handler = {});
 
-/// The same from CBOR, of which only what JSON needs is understood, and byte strings.
+/// The same from CBOR. Accepts only the types of JSON, and byte strings.
 json read_cbor(std::string_view bytes, const std::string& subject, const element_handler& handler = {});
 
 /// What the value of a member is.

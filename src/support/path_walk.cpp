@@ -38,7 +38,7 @@ bool may_be_hidden_root(const struct stat& status) {
   return hides_root(std::string(std::istreambuf_iterator<char>(map), {}), overflow_user);
 }
 
-/// Goes down a path. Links are replaced by what they say.
+/// Walks down a path. Replaces links by their targets.
 class path_walk {
  public:
   path_walk(const fs::path& path, path_trust trust) : trust_(trust) { add(path); }
@@ -54,7 +54,7 @@ class path_walk {
   bool advance() {
     const std::string name = next();
     constexpr int flags = O_PATH | O_NOFOLLOW;
-    // O_PATH mounts what is to be mounted on demand only together with O_DIRECTORY, which refuses links.
+    // O_PATH triggers an automatic mount only together with O_DIRECTORY, which rejects links.
     descriptor entry = open_at(folder_.number(), name.c_str(), flags | O_DIRECTORY);
     if (!entry.is_open() && (errno == ENOTDIR || errno == ELOOP))
       entry = open_at(folder_.number(), name.c_str(), flags);
@@ -104,8 +104,8 @@ class path_walk {
       return false;
     }
     if (!is_ours(status) && !(may_be_hidden_root(status) && is_folder_closed()))
-      throw file_error(fmt::format("{} is a link of user {}; name what it leads to instead", (place_ / next()).string(),
-                                   status.st_uid));
+      throw file_error(fmt::format("{} is a symbolic link of user {}; use the path that it points to",
+                                   (place_ / next()).string(), status.st_uid));
     std::array<char, PATH_MAX> target;
     const auto length = ::readlinkat(link.number(), "", target.data(), target.size());
     if (length < 0) return false;
@@ -124,10 +124,10 @@ class path_walk {
     if (trust_ != path_trust::folders) return;
     if (!is_ours(status) && !may_be_hidden_root(status))
       throw file_error(
-          fmt::format("{} belongs to user {}, neither to you nor to root", place_.string(), status.st_uid));
+          fmt::format("{} belongs to user {}, who is neither you nor root", place_.string(), status.st_uid));
     if (others_may_write(status) && (is_done() || (status.st_mode & S_ISVTX) == 0))
       throw file_error(
-          fmt::format("others may write to {}, whose mode is {:o}", place_.string(), status.st_mode & 07777));
+          fmt::format("other users may write to {}, whose mode is {:o}", place_.string(), status.st_mode & 07777));
   }
 
   path_trust trust_;
@@ -162,7 +162,7 @@ descriptor open_folder(const fs::path& folder, path_trust trust, bool makes) {
 
 path_end find_end(const fs::path& file) {
   std::string problem = file.empty() ? std::generic_category().message(ENOENT)
-                                     : std::generic_category().message(EISDIR) + "; name a file in it";
+                                     : std::generic_category().message(EISDIR) + "; add a file name to the path";
   try {
     path_walk walk(file, path_trust::links);
     while (!walk.is_done()) {
@@ -175,7 +175,7 @@ path_end find_end(const fs::path& file) {
       if (walk.advance()) continue;
       const int reason = errno;
       problem = std::generic_category().message(reason);
-      if (reason == ENOENT) problem += fmt::format("; make the folder {}", (walk.place() / walk.next()).string());
+      if (reason == ENOENT) problem += fmt::format("; create the folder {}", (walk.place() / walk.next()).string());
       break;
     }
   } catch (const error& refused) {

@@ -27,7 +27,7 @@ bool is_ours(const struct stat& status);
 /// \param map  the text of /proc/self/uid_map
 bool hides_root(const std::string& map, uid_t overflow_user);
 
-/// Whether its group or everybody may write to it.
+/// True if its group or other users may write to it.
 bool others_may_write(const struct stat& status);
 
 /// Opens a folder (O_PATH). With `path_trust::folders`, the folder itself must be writable to nobody but its owner;
@@ -46,7 +46,7 @@ struct path_end {
 
 /// Follows the links of a path, those of the user and of root.
 /// \throws error that names the file and what is wrong: a folder is missing, a link belongs to somebody else, or the
-/// path ends as that of a folder does
+/// path ends in a slash or a dot
 path_end find_end(const std::filesystem::path& file);
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -8,8 +8,8 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// A text for a terminal, on one line: control characters, what changes the direction of text, and bytes that are no
-/// UTF-8 are spelt out (`\x1b`, `\u202e`), so that names in files and of files cannot command the terminal.
+/// A text for a terminal, on one line. Escapes control characters, marks that change the direction of text, and bytes
+/// that are not UTF-8 (`\x1b`, `\u202e`), so that names in files cannot control the terminal.
 std::string printable(std::string_view text);
 
 }  // namespace SYCLAMP_NAMESPACE

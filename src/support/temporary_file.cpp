@@ -81,8 +81,8 @@ temporary_file::~temporary_file() {
   if (!has_moved_ && file_.is_open()) ::unlinkat(folder_, name_.c_str(), 0);
 }
 
-/// Between its making and its locking, somebody may have taken the file for a leftover. File systems without locks have
-/// none to take.
+/// Between creation and locking, another process may have removed the file as a leftover. On file systems without locks
+/// nothing is removed.
 bool temporary_file::is_kept() const {
   struct stat made{};
   return (take_lock(file_) || errno != EWOULDBLOCK) && ::fstat(file_.number(), &made) == 0 && made.st_nlink != 0;
@@ -103,7 +103,7 @@ void temporary_file::sync() {
 void temporary_file::rename_to(const std::string& name) {
   struct stat own{};
   if (::fstat(file_.number(), &own) != 0 || !is_name_of(folder_, name_, own))
-    fail("write", target_, "its temporary file was removed by somebody else");
+    fail("write", target_, "another process has removed its temporary file");
   if (::renameat(folder_, name_.c_str(), folder_, name.c_str()) != 0) fail("write", target_);
   has_moved_ = true;
 }

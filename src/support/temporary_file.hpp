@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// New files under temporary names, which then take the place of others.
+// New files under temporary names, which are then renamed over other files.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ class temporary_file {
  public:
   /// \param folder  must stay open
   /// \param target  what messages call it
-  /// \param mode    who may read it, as long as it is not whole
+  /// \param mode    permissions until the file is complete
   /// \throws error that names the target, as do all of its functions
   temporary_file(int folder, std::filesystem::path target, mode_t mode);
   ~temporary_file();
@@ -33,7 +33,7 @@ class temporary_file {
   /// Waits until the content is on the disk.
   void sync();
 
-  /// Takes the place of `name` in the folder, or its name if there is none yet.
+  /// Renames the file to `name`, replacing a file of that name.
   void rename_to(const std::string& name);
 
  private:
@@ -47,7 +47,7 @@ class temporary_file {
 };
 
 /// Removes temporary files that killed processes of this machine have left in a folder. Writers hold a lock, and where
-/// there are no locks nothing is removed. All of this may fail: it is only about room.
+/// there are no locks nothing is removed. Failures are ignored, because leftovers only take disk space.
 void remove_leftovers(int folder);
 
 /// Writes all of `content`. False if that fails; `errno` has the reason.

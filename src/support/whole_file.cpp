@@ -20,22 +20,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* no_file = "it is not a file, but a folder, a device, a socket or a pipe";
+constexpr const char* no_file = "it is not a regular file, but a folder, a device, a socket or a pipe";
 
-/// Puts a new name on the disk. Some file systems cannot, and lose nothing but time.
+/// Writes a new name to the disk. Some file systems cannot; that only delays the write.
 void sync_folder(int folder) {
   const descriptor it = open_at(folder, ".", O_RDONLY | O_DIRECTORY);
   if (it.is_open()) ::fsync(it.number());
 }
 
-/// What stands at the end of a path. \return false if nothing does
+/// The status of the file at the end of a path. \return false if there is none
 bool find_status(const path_end& end, struct stat& status) {
   const int links = end.is_proc ? 0 : AT_SYMLINK_NOFOLLOW;  // those of /proc lead to open files, not to names
   return ::fstatat(end.folder.number(), end.name.c_str(), &status, links) == 0;
 }
 
-/// A second descriptor of a file that this process has open, if that is what the path means: one that is opened anew
-/// would begin at the first byte again.
+/// A second descriptor of a file that this process has open, if the path refers to one. Opening the file again would
+/// start at the first byte.
 std::optional<descriptor> own_descriptor(const path_end& end) {
   int number = -1;
   const char* const last = end.name.data() + end.name.size();
@@ -48,7 +48,7 @@ std::optional<descriptor> own_descriptor(const path_end& end) {
   return descriptor(::fcntl(number, F_DUPFD_CLOEXEC, 0));
 }
 
-/// Whether something is written to as it is. All else is replaced, or refused.
+/// True if the target is written to in place, like a pipe. Other targets are replaced or rejected.
 bool is_stream(const path_end& end, const struct stat& status) {
   if (S_ISSOCK(status.st_mode)) return own_descriptor(end).has_value();  // a socket cannot be opened by a name
   return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) || (end.is_proc && S_ISREG(status.st_mode));
@@ -101,7 +101,7 @@ void file_replacement::write(const void* data, std::size_t bytes) {
 /// The content has to be on the disk before the name is. The lock is held until the temporary name is gone.
 void file_replacement::commit() {
   constexpr mode_t permissions = 0777;
-  // Another user's file must not decide who may write to a file of this user.
+  // The permissions of another user's file must not apply to a file of this user.
   if (impl_->exists && impl_->old.st_uid == ::geteuid()) impl_->fresh->set_mode(impl_->old.st_mode & permissions);
   impl_->fresh->sync();
   impl_->fresh->rename_to(impl_->target.name);
@@ -122,7 +122,7 @@ void write_output(const fs::path& file, std::string_view content) {
   if (!stream)
     stream = open_at(end.folder.number(), end.name.c_str(), O_WRONLY | O_NOCTTY | (end.is_proc ? 0 : O_NOFOLLOW));
   if (!stream->is_open() || ::fstat(stream->number(), &status) != 0) fail("write", file);
-  if (!is_stream(end, status)) fail("write", file, "it has been replaced while it was opened");
+  if (!is_stream(end, status)) fail("write", file, "it was replaced while it was being opened; try again");
   if (!write_all(stream->number(), content) || !stream->close()) fail("write", file);
 }
 

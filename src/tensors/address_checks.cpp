@@ -40,7 +40,7 @@ address_checks::address_checks(const sycl::queue& queue, std::size_t tensors, bo
       asks_device_(translated("tensor_list", [&] { return has_other_roots(context_, root_); })),
       asks_(asks_kind_ || asks_device_) {
   if (!asks_) return;
-  // Frameworks go back and forth between a few addresses per tensor.
+  // Room for several addresses per tensor: frameworks alternate between a few.
   const std::size_t places = std::bit_ceil(std::max<std::size_t>(4 * tensors, 64));
   shift_ = static_cast<unsigned>(64 - std::countr_zero(places));
   known_.resize(places);
@@ -59,14 +59,14 @@ void address_checks::ask(const std::string& operand, std::uint64_t address) {
         "{}: its address {} is not USM memory of the engine's context; allocate it with the engine's queue, "
         "or make the engine with the queue that the memory belongs to",
         operand, pointer));
-  // In a context of several parts of a device, the runtime names the wrong part. The whole is right.
+  // In a context of several sub-devices, the runtime names the wrong sub-device. Their root device is right.
   if (kind == sycl::usm::alloc::device && asks_device_)
     translated("address", [&] {
       if (const sycl::device device = sycl::get_pointer_device(pointer, context_); root_of(device) != root_)
-        throw invalid_argument(fmt::format(
-            "{}: its address {} is memory of another device ({}) than the engine's; allocate it with the engine's "
-            "queue",
-            operand, pointer, device.get_info<sycl::info::device::name>()));
+        throw invalid_argument(
+            fmt::format("{}: its address {} is memory of the device {}, which is not the engine's; allocate it with "
+                        "the engine's queue",
+                        operand, pointer, device.get_info<sycl::info::device::name>()));
     });
   if (!known_.empty()) known_[place_of(address)] = address;
 }
@@ -76,7 +76,7 @@ void check_address(const sycl::queue& queue, const char* operand, const void* ad
 }
 
 void refuse_alignment(std::size_t index, const std::string& name, const void* address, element_type type) {
-  throw invalid_argument(fmt::format("{}: its address {} is not aligned to its elements ({}, {} bytes each)",
+  throw invalid_argument(fmt::format("{}: its address {} is not aligned for {}; it must be a multiple of {} bytes",
                                      described(index, name), address, to_string(type), bytes_per_element(type)));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refuses pointers that the device could not follow.
+// Rejects pointers that the device cannot dereference.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,20 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// What is asked of the address of a tensor. The runtime is asked only where its answer can make a difference, because
-/// a question takes it a fifth of a microsecond, and not twice in a row about the same address.
+/// Checks the addresses of tensors. A query to the runtime takes 0.2 µs, so it is made only if its result can matter,
+/// and not again for an address that was found good.
 class address_checks {
  public:
-  /// \param tensors  for how many of them addresses are remembered
+  /// \param tensors  number of tensors for which addresses are remembered
   address_checks(const sycl::queue& queue, std::size_t tensors);
 
   /// \param reads_system_memory  the device can read memory from the system's allocator
   address_checks(const sycl::queue& queue, std::size_t tensors, bool reads_system_memory);
 
-  /// True if the address is known to be good, or needs no question. The alignment has been checked.
+  /// True if the address is known to be good or needs no query. The caller has checked the alignment.
   bool is_known(std::uint64_t address) const { return !asks_ || address == 0 || known_[place_of(address)] == address; }
 
-  /// Asks the runtime.
+  /// Queries the runtime.
   /// \throws invalid_argument that names the tensor
   void ask(std::size_t index, const std::string& name, std::uint64_t address);
   void ask(const std::string& operand, std::uint64_t address);
@@ -43,7 +43,8 @@ class address_checks {
   bool asks_device_;  ///< the context has devices that do not share their memory with this one
   bool asks_;
   unsigned shift_ = 0;
-  std::vector<std::uint64_t> known_;  ///< addresses that were found good, the last one of each place
+  std::vector<std::uint64_t>
+      known_;  ///< hash table of addresses that were found good; a new one replaces the old one in its slot
 };
 
 /// For a single address.

@@ -29,10 +29,9 @@ sycl::event cast(const tensor_list& in, const tensor_list& out, const cast_optio
   if (options.divide)
     for (std::size_t i = 0; i < in.size(); ++i)
       if (bytes_per_element(in[i].type()) != 1)
-        throw invalid_argument(
-            fmt::format("cast: {} is {}, but only FP8 is divided by its scale; gradients are unscaled by "
-                        "unscale",
-                        described(in, i), to_string(in[i].type())));
+        throw invalid_argument(fmt::format(
+            "cast: {} is {}, but only FP8 tensors are divided by their scales; to unscale gradients, call unscale",
+            described(in, i), to_string(in[i].type())));
   check_optional(in.get_engine(), "cast_options::scales", options.scales);
   check_optional(in.get_engine(), "cast_options::saturated", options.saturated);
   check_optional(in.get_engine(), "cast_options::step", options.step);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// out = in · factor, or zero: what most element-wise operations come down to.
+// out = in · factor, or zero: the base of most element-wise operations.
 #pragma once
 
 #include "launch/kernel_library.hpp"
@@ -18,7 +18,8 @@ struct factor {
   std::uint32_t stride = 1;  ///< distance between the factors, in floats
 };
 
-/// A word in device memory on which a kernel depends: it does nothing unless the word is `wanted`. Null: no condition.
+/// A condition for a kernel: a word in device memory. The kernel does nothing unless the word equals `wanted`. Null: no
+/// condition.
 struct condition {
   const std::uint32_t* word = nullptr;
   std::uint32_t wanted = 0;

@@ -16,8 +16,8 @@ using kernels::factor_per;
 
 namespace {
 
-/// Lets the scaler that has unscaled the gradients, if one has, skip the step if a limit in device memory is negative
-/// or NaN, or a factor that follows from one.
+/// Makes the scaler that has unscaled the gradients skip the step if a limit in device memory, or a factor computed
+/// from it, is negative or NaN. Does nothing if no scaler has unscaled them.
 void check_limits(const unscaled_gradients& gradients, const float* limits, std::uint32_t count, std::uint32_t stride) {
   const step_gate* gate = gradients.gate();
   if (gate == nullptr || limits == nullptr) return;

@@ -8,7 +8,7 @@
 namespace SYCLAMP_NAMESPACE {
 namespace {
 
-/// Exact, whatever the type.
+/// Exact for every element type.
 double largest(const inspection& result) { return std::bit_cast<double>(result.amax_bits); }
 
 }  // namespace

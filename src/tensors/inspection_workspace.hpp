@@ -49,7 +49,7 @@ class inspection_workspace {
   bool has_details() const { return details_.has_value(); }
 
  private:
-  /// What is kept for results per tensor and per group.
+  /// Memory for results per tensor and per group.
   struct details {
     details(const tensor_list& tensors, inspection_level level, std::uint32_t min_groups);
 

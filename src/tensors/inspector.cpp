@@ -26,7 +26,8 @@ struct SYCLAMP_HIDDEN inspector::impl {
   static void need(const void* results, const char* subject, const char* level) {
     if (results == nullptr)
       throw invalid_argument(fmt::format(
-          "this inspector does not tell {}; make it with inspection_level::{} as its second argument", subject, level));
+          "inspector: it does not collect {}; construct it with inspection_level::{} as the second argument", subject,
+          level));
   }
 
   inspection_workspace workspace;
@@ -66,17 +67,17 @@ const exponent_histogram* inspector::device_histogram() const { return impl_->wo
 inspection inspector::result() const { return impl_->read(device_result(), 1).front(); }
 
 std::vector<inspection> inspector::tensors() const {
-  impl::need(device_tensors(), "about each tensor", "tensors");
+  impl::need(device_tensors(), "results per tensor", "tensors");
   return impl_->read(device_tensors(), list().size());
 }
 
 std::vector<inspection> inspector::groups() const {
-  impl::need(device_groups(), "about groups", "tensors");
+  impl::need(device_groups(), "results per group", "tensors");
   return impl_->read(device_groups(), impl_->workspace.group_count());
 }
 
 exponent_histogram inspector::histogram() const {
-  impl::need(device_histogram(), "exponents", "histogram");
+  impl::need(device_histogram(), "a histogram of exponents", "histogram");
   return impl_->read(device_histogram(), 1).front();
 }
 

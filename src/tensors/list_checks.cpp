@@ -15,16 +15,17 @@ namespace {
 [[noreturn]] void refuse_overlap(const char* operation, const tensor_list& in, const tensor_list& out,
                                  std::size_t written, std::size_t other, bool is_other_output) {
   throw invalid_argument(fmt::format(
-      "{}: the output {} overlaps the {} {}; use separate memory, or the very same with the same type", operation,
-      described(out, written), is_other_output ? "output" : "input", described(is_other_output ? out : in, other)));
+      "{}: the output {} overlaps the {} {}; use separate memory, or exactly the same address, size and type",
+      operation, described(out, written), is_other_output ? "output" : "input",
+      described(is_other_output ? out : in, other)));
 }
 
-/// In the order of addresses, anything that overlaps follows what it overlaps.
+/// Extents are visited in the order of their addresses, so an overlap is always with an extent that was visited before.
 /// \return whether some tensors are the very same in both lists
 bool check_overlaps(const char* operation, const tensor_list& in, const tensor_list& out) {
   const auto &from = in.prepared(), &to = out.prepared();
   const auto &inputs = from.extents(), &outputs = to.extents();
-  const memory_extent *input = nullptr, *output = nullptr;  // of those so far, the ones that reach farthest
+  const memory_extent *input = nullptr, *output = nullptr;  // of the extents visited so far, those with the highest end
   const auto reaches = [](const memory_extent* extent, const memory_extent& beyond) {
     return extent != nullptr && beyond.begin < extent->end;
   };
@@ -57,7 +58,7 @@ std::string described(const tensor_list& list, std::size_t index) { return descr
 
 void refuse_read_only(const char* operation, const tensor_list& list, std::size_t index) {
   throw invalid_argument(
-      fmt::format("{}: {} is read-only: it was given as a pointer to const; give a pointer that may be written",
+      fmt::format("{}: {} is read-only, because it was given as a pointer to const; pass a pointer to non-const",
                   operation, described(list, index)));
 }
 
@@ -72,16 +73,17 @@ void check_sizes(const char* operation, const tensor_list& in, const tensor_list
     throw invalid_argument(
         fmt::format("{}: the lists belong to different queues; make both with the same engine", operation));
   if (in.size() != out.size())
-    throw invalid_argument(
-        fmt::format("{}: the lists have {} and {} tensors; they must have the same", operation, in.size(), out.size()));
+    throw invalid_argument(fmt::format("{}: the lists have {} and {} tensors; pass lists of equal length", operation,
+                                       in.size(), out.size()));
   check_writable(operation, out);
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (in[i].count() != out[i].count())
-      throw invalid_argument(fmt::format("{}: {} has {} elements in one list and {} in the other", operation,
-                                         described(in, i), in[i].count(), out[i].count()));
+      throw invalid_argument(
+          fmt::format("{}: {} has {} elements in one list and {} in the other; pass lists with equal sizes", operation,
+                      described(in, i), in[i].count(), out[i].count()));
     if (out[i].type() == element_type::float64)
       throw invalid_argument(
-          fmt::format("{}: {} is float64, which can be read but not written; make the output float32", operation,
+          fmt::format("{}: {} is float64, which syclamp reads but does not write; make the output float32", operation,
                       described(out, i)));
   }
 }
@@ -105,7 +107,8 @@ bool check_pair(const char* operation, const tensor_list& in, const tensor_list&
 
 std::optional<std::pair<std::size_t, std::size_t>> shared_memory_of(const tensor_list& list, const tensor_list& other) {
   const auto &first = list.prepared().extents(), &second = other.prepared().extents();
-  const memory_extent *of_first = nullptr, *of_second = nullptr;  // of those so far, the ones that reach farthest
+  const memory_extent *of_first = nullptr,
+                      *of_second = nullptr;  // of the extents visited so far, those with the highest end
   for (std::size_t i = 0, o = 0; i != first.size() || o != second.size();) {
     const bool is_first = o == second.size() || (i != first.size() && first[i].begin <= second[o].begin);
     const memory_extent& next = is_first ? first[i++] : second[o++];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refuses lists that an operation cannot work on, by the name of the tensor and with the remedy.
+// Rejects lists that an operation cannot work on. The message names the tensor and the remedy.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ void check_writable(const char* operation, const tensor_list& list);
 /// \throws invalid_argument: a tensor that would be written was given as a pointer to const
 [[noreturn]] void refuse_read_only(const char* operation, const tensor_list& list, std::size_t index);
 
-/// A tensor of each list that overlap each other, if there are any.
+/// Finds a tensor of each list that overlap each other, if there are any.
 std::optional<std::pair<std::size_t, std::size_t>> shared_memory_of(const tensor_list& first, const tensor_list& other);
 
 /// Every tensor is FP32.
 void check_float32(const char* operation, const tensor_list& list, const char* remedy);
 
-/// Both, for an operation that unscales.
+/// check_pair and check_float32, for an operation that unscales.
 void check_unscaling(const tensor_list& in, const tensor_list& out);
 
 /// A pointer that an operation cannot do without is not null. Inline, because modules call it, and it is not exported.
@@ -43,7 +43,7 @@ inline void check_given(const char* operation, const char* parameter, const void
     throw invalid_argument(std::string(operation) + ": " + parameter + " is null; give it an address in device memory");
 }
 
-/// How messages call a tensor: by its index, and by its name if it has one.
+/// Names a tensor in a message: its index, and its name if it has one.
 std::string described(std::size_t index, const std::string& name);
 std::string described(const tensor_list& list, std::size_t index);
 

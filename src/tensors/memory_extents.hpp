@@ -33,7 +33,7 @@ struct overlap {
 /// The first two of `extents`, which are sorted, that overlap each other.
 overlap overlap_within(std::span<const memory_extent> extents);
 
-/// The first of `one` that overlaps one of `other`. Both are sorted; `other` has no overlaps within.
+/// The first extent of `one` that overlaps an extent of `other`. Both are sorted; no two extents of `other` overlap.
 overlap overlap_between(std::span<const memory_extent> first, std::span<const memory_extent> other);
 
 }  // namespace SYCLAMP_NAMESPACE

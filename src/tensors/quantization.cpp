@@ -22,8 +22,7 @@ std::vector<float> limits_of(const tensor_list& list) {
     const element_type type = list[i].type();
     if (bytes_per_element(type) != 1 && type != element_type::float16)
       throw invalid_argument(
-          fmt::format("delayed_scaling: {} is {}, which needs no scale; give it the FP8 tensors, or a "
-                      "limit for integers",
+          fmt::format("delayed_scaling: {} is {}, which needs no scale; pass FP8 tensors, or a limit for integers",
                       described(list, i), to_string(type)));
     limits.push_back(max_finite(type));
   }
@@ -33,12 +32,13 @@ std::vector<float> limits_of(const tensor_list& list) {
 void check_scaling(const char* operation, const tensor_list& list, const delayed_scaling& scaling) {
   if (list.size() != scaling.size())
     throw invalid_argument(
-        fmt::format("{}: there are {} tensors, but scales for {}; make the delayed_scaling with this list", operation,
-                    list.size(), scaling.size()));
+        fmt::format("{}: the list has {} tensors, but the delayed_scaling has {} scales; construct the delayed_scaling "
+                    "with this list",
+                    operation, list.size(), scaling.size()));
 }
 
 void check(const delayed_scaling::settings& options) {
-  if (options.history == 0) throw invalid_argument("delayed_scaling: history is 0; it must remember at least one step");
+  if (options.history == 0) throw invalid_argument("delayed_scaling: history is 0; it must be at least 1 step");
   if (options.margin < -126 || options.margin > 126)
     throw invalid_argument(
         fmt::format("delayed_scaling: margin is {}; it must be between -126 and 126", options.margin));
@@ -93,10 +93,11 @@ sycl::event delayed_scaling::update(const inspector& inspector, const std::vecto
   const auto count = static_cast<std::uint32_t>(impl_->limits.size());
   if (inspector.device_tensors() == nullptr)
     throw invalid_argument(
-        "delayed_scaling: the inspector tells nothing about each tensor; make it with inspection_level::tensors");
+        "delayed_scaling: the inspector has no results per tensor; construct it with inspection_level::tensors");
   if (inspector.list().size() != count)
-    throw invalid_argument(fmt::format("delayed_scaling: there are scales for {} tensors, but {} were inspected", count,
-                                       inspector.list().size()));
+    throw invalid_argument(fmt::format(
+        "delayed_scaling: it has {} scales, but the inspector has {} tensors; construct both with the same list", count,
+        inspector.list().size()));
   if (inspector.list().get_engine().queue() != impl_->engine.queue())
     throw invalid_argument("delayed_scaling: the inspector belongs to another queue; make both with the same engine");
   const engine& engine = impl_->engine;
@@ -125,8 +126,8 @@ std::size_t delayed_scaling::size() const { return impl_->limits.size(); }
 
 float delayed_scaling::limit(std::size_t tensor) const {
   if (tensor >= size())
-    throw invalid_argument(
-        fmt::format("delayed_scaling: there is no tensor {}; there are scales for {}", tensor, size()));
+    throw invalid_argument(fmt::format(
+        "delayed_scaling: there is no tensor {}; it has {} tensors, and indices begin at 0", tensor, size()));
   return impl_->limits[tensor];
 }
 

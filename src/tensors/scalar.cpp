@@ -11,11 +11,12 @@ namespace SYCLAMP_NAMESPACE {
 
 device_value::device_value(const engine& engine, const float* address) : address_(address) {
   if (address == nullptr)
-    throw invalid_argument("device_value: its address is null; give the address of a float in device memory");
+    throw invalid_argument("device_value: its address is null; pass the address of a float in device memory");
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   if (number % alignof(float) != 0)
     throw invalid_argument(
-        fmt::format("device_value: its address {} is not aligned to a float", static_cast<const void*>(address)));
+        fmt::format("device_value: its address {} is not aligned to a float; it must be a multiple of 4 bytes",
+                    static_cast<const void*>(address)));
   check_address(engine.queue(), "device_value", address);
 }
 
@@ -23,7 +24,7 @@ kernels::scalar_argument limit_argument(const char* operation, const char* name,
   if (!limit) return {nullptr, kernels::no_scalar};
   if (limit->address() == nullptr && !(limit->value() >= 0.0f))
     throw invalid_argument(
-        fmt::format("{}: {} is {}; it must be 0 or more, and infinity is no limit", operation, name, limit->value()));
+        fmt::format("{}: {} is {}; it must be 0 or more, or infinity for no limit", operation, name, limit->value()));
   return {limit->address(), limit->value()};
 }
 

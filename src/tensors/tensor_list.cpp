@@ -36,7 +36,8 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
         checks(engine.queue(), tensors.size()),
         upload(engine.queue(), tensors.size()) {
     if (tensors.size() >= std::numeric_limits<std::uint32_t>::max())
-      throw invalid_argument(fmt::format("{} tensors are more than a list can hold (2^32 - 2)", tensors.size()));
+      throw invalid_argument(fmt::format(
+          "tensor_list: there are {} tensors; a list holds at most 2^32 - 2, so make several lists", tensors.size()));
     const std::size_t count = tensors.size();
     std::vector<std::uint64_t> starts;
     std::vector<std::uint32_t> kinds;
@@ -52,11 +53,12 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
       read_only.push_back(tensor.data.is_read_only());
       check(i, addresses.back());
       if (tensor.group >= tensor_kind::max_groups)
-        throw invalid_argument(fmt::format("{}: its group {} is not below {}", described(i, tensor.name), tensor.group,
-                                           tensor_kind::max_groups));
+        throw invalid_argument(fmt::format("{}: its group is {}; a group must be below {}", described(i, tensor.name),
+                                           tensor.group, tensor_kind::max_groups));
       if (tensor.count > kernels::max_elements - place)
-        throw invalid_argument(fmt::format("{}: with its {} elements the list has more than it can hold ({})",
-                                           described(i, tensor.name), tensor.count, kernels::max_elements));
+        throw invalid_argument(
+            fmt::format("{}: its {} elements make the list larger than the limit of {} elements; make several lists",
+                        described(i, tensor.name), tensor.count, kernels::max_elements));
       const auto padding = static_cast<std::uint32_t>(-tensor.count % tensor_alignment);
       starts.push_back(place);
       kinds.push_back(tensor_kind::encode(type, padding, tensor.group, tensor.replicated));
@@ -89,19 +91,18 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
     view.read_only = &read_only;
   }
 
-  /// A tensor that was made from a view has its number of elements, unless it names a smaller one.
+  /// A tensor made from a view has the view's number of elements, unless its count is smaller.
   static void take_count_of_view(std::size_t index, tensor& described_tensor) {
     const std::uint64_t available = described_tensor.data.count();
     if (available == 0) return;
     if (described_tensor.count == 0) described_tensor.count = available;
     if (described_tensor.count > available)
       throw invalid_argument(
-          fmt::format("{}: its count is {}, but its view has {} elements; leave count out, or give "
-                      "a view of more elements",
+          fmt::format("{}: its count is {}, but its view has only {} elements; omit count or pass a larger view",
                       described(index, described_tensor.name), described_tensor.count, available));
   }
 
-  /// Refuses an address that the device could not follow.
+  /// Rejects an address that the device cannot dereference.
   void check(std::size_t index, std::uint64_t address) {
     if ((address & misaligned_bits[index]) != 0)
       refuse_alignment(index, tensors[index].name, std::bit_cast<const void*>(address), tensors[index].data.type());
@@ -110,7 +111,9 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
 
   void need_tensor(std::uint64_t index) const {
     if (index >= tensors.size())
-      throw invalid_argument(fmt::format("there is no tensor {} in a list of {}", index, tensors.size()));
+      throw invalid_argument(
+          fmt::format("tensor_list: there is no tensor {}; the list has {} tensors, and indices begin at 0", index,
+                      tensors.size()));
   }
 
   void send_addresses() {
@@ -191,8 +194,8 @@ void tensor_list::set_addresses(std::span<void* const> addresses) {
   impl& own = *impl_;
   if (addresses.size() != own.addresses.size())
     throw invalid_argument(
-        fmt::format("set_addresses: there are {} addresses for a list of {} tensors; give one for "
-                    "each, null for a tensor that is absent",
+        fmt::format("set_addresses: there are {} addresses, but the list has {} tensors; pass one address per tensor, "
+                    "null for an absent tensor",
                     addresses.size(), own.addresses.size()));
   bool changes = false;
   for (std::size_t i = 0; i < addresses.size(); ++i) {

@@ -11,7 +11,7 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// The device's view of a list, as kernels take it, and what checks need to know of it.
+/// The device's view of a list, as kernels take it, and the data that host checks need.
 struct SYCLAMP_HIDDEN tensor_list::table {
   const std::uint64_t* addresses;
   const std::uint64_t* starts;
@@ -28,7 +28,7 @@ struct SYCLAMP_HIDDEN tensor_list::table {
   std::span<const std::uint64_t> bytes;
   const std::vector<bool>* read_only;  ///< given as a pointer to const
 
-  /// The memory of the tensors that are there, sorted by address; formed when it is first asked for.
+  /// The memory of the tensors that are present, sorted by address; computed at first use.
   const std::vector<memory_extent>& extents() const {
     if (extents_version != version) {
       sorted_extents(host_addresses, bytes, all_extents);

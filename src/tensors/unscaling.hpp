@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the library can complete: the proof that gradients are unscaled.
+// Definitions behind `unscaled_gradients`, the proof that gradients are unscaled. Only the library can make one.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@
 
 namespace syclamp::kernels {
 
-/// What GELU's sigmoid is taken of: 2 √(2/π) (x + 0.044715 x³). Beyond ±16 the sigmoid is 0 or 1, and x³ might
-/// overflow.
+/// The argument of GELU's sigmoid: 2 √(2/π) (x + 0.044715 x³). x is clamped to ±16, where the sigmoid is 0 or 1,
+/// because x³ might overflow.
 template <unsigned Lanes>
 struct gelu_argument {
   using floats = pack<float, Lanes>;
@@ -30,7 +30,7 @@ template <unsigned Lanes>
 [[gnu::always_inline]] inline pack<float, Lanes> activate(activation kind, pack<float, Lanes> x) {
   using floats = pack<float, Lanes>;
   if (kind == activation::relu) {
-    x = x < 0.0f ? floats(0.0f) : x;  // by a comparison, which a NaN survives
+    x = x < 0.0f ? floats(0.0f) : x;  // a comparison, unlike max, keeps a NaN
   } else if (kind == activation::gelu) {
     x = x * sigmoid<Lanes>(gelu_argument<Lanes>(x).value());
   } else if (kind == activation::tanh) {
@@ -39,7 +39,7 @@ template <unsigned Lanes>
   return x;
 }
 
-/// At `x`, the number that was activated. That of ReLU at 0 is 0.
+/// The derivative at `x`, the input of the activation. The derivative of ReLU at 0 is 0.
 template <unsigned Lanes>
 [[gnu::always_inline]] inline pack<float, Lanes> derivative(activation kind, pack<float, Lanes> x) {
   using floats = pack<float, Lanes>;

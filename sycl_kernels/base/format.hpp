@@ -11,7 +11,7 @@
 
 namespace syclamp::kernels {
 
-/// What a kernel needs to know of a storage type.
+/// The properties of a storage type that kernels need.
 ///
 /// An element is stored as `bits` and looked at as `word`, which is wide enough to count the elements of a chunk.
 /// With the sign removed (`magnitude`), patterns are ordered like values: below `smallest_normal` they are subnormals
@@ -115,7 +115,7 @@ struct format<element_type::float64> {
   static constexpr word smallest_normal = word{1} << 52;
 
   /// To the nearest FP32, ties to even. By integers, so that it needs no device with FP64, and by 32-bit ones: a
-  /// significand of 1 + 31 bits, the last of which tells whether anything follows, is all that rounding needs to know.
+  /// significand of 1 + 31 bits, the last of which is sticky, is enough for correct rounding.
   template <unsigned Lanes>
   static pack<float, Lanes> widen(pack<bits, Lanes> x) {
     using words = pack<std::uint32_t, Lanes>;
@@ -157,7 +157,7 @@ struct float8 {
 template <>
 struct format<element_type::float8_e4m3> : float8<format<element_type::float8_e4m3>, e4m3> {
   static constexpr word largest = 0x7e, overflow = 0x7f, quiet_nan = 0x7f;
-  static constexpr word infinity = 0xffff;  // no such thing
+  static constexpr word infinity = 0xffff;  // no pattern: the format has no Inf
 
   template <unsigned Lanes>
   static pack<float, Lanes> widen(pack<bits, Lanes> x) {
@@ -190,7 +190,7 @@ inline float widen(typename Format::bits x) {
 }
 
 /// Calls `action(format<type>{})` for a type of the list `Types` that is known only at run time. All work-items of a
-/// group agree on it. For any other type nothing is called: nothing is read as what it is not.
+/// group agree on it. For any other type nothing is called, so no memory is read as the wrong type.
 /// Not a switch: AdaptiveCpp's generic target crashes on the jump table of one in a kernel with barriers.
 template <const auto& Types, std::size_t Index = 0, typename Action>
 [[gnu::always_inline]] inline void with_format_among(element_type type, Action action) {
@@ -207,7 +207,7 @@ template <const auto& Types, std::size_t Index = 0, typename Action>
 }
 
 /// The same for a type that was found to be in the list (`is_among`) before: the last type is not tested for, which
-/// saves a GPU up to nine registers where this is asked at each pack.
+/// saves a GPU up to nine registers where the type is tested at each pack.
 template <const auto& Types, std::size_t Index = 0, typename Action>
 [[gnu::always_inline]] inline void with_checked_format_among(element_type type, Action action) {
   if constexpr (Index + 1 == std::size(Types)) {
@@ -248,7 +248,7 @@ template <typename Action>
   }
 }
 
-/// Types with numbers whose squares are no normal FP32.
+/// Types that have numbers whose squares are not normal FP32 numbers.
 inline constexpr element_type wide_types[] = {element_type::bfloat16, element_type::float32, element_type::float64};
 
 }  // namespace syclamp::kernels

@@ -6,7 +6,8 @@
 //
 // No saturating arithmetic on packs of integers: LLVM turns `x > c ? x - c : 0` and `max(x, c) - c` into one operation,
 // a saturating subtraction, which Intel's compiler for GPUs (IGC 2.40) cannot emit for vectors and crashes on. Bound an
-// operand first and subtract another constant after that: `(c + d) - min(x, c)`. A saturating number is no trouble.
+// operand first and subtract another constant after that: `(c + d) - min(x, c)`. Saturating arithmetic on single
+// numbers is fine.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +44,9 @@ inline void store_pack(T* array, std::uint32_t index, pack<T, Lanes> value) {
   }
 }
 
-/// Lanes up to which a loop over the lanes of a pack is unrolled: on a GPU, where packs are short, a lane that is
-/// chosen at run time would send the pack through memory; on a CPU, where they are long, it does so for nothing worse
-/// than code that takes seconds less to compile. Not a number of a profile: a profile chooses the lanes, and they
-/// decide whether a pack is short.
+/// Lanes up to which a loop over the lanes of a pack is unrolled: GPUs have short packs, and a lane index at run time
+/// would send the pack through memory. CPUs have long packs, where that costs little and the code compiles seconds
+/// faster. This is not a tuning number: the number of lanes is, and it decides whether a pack is short.
 inline constexpr unsigned unrolled_lanes = 8;
 
 /// The last pack of an array: `count` elements, the other lanes zero.

@@ -37,7 +37,7 @@ inline random_pair<random_words<Lanes>> multiply_wide(random_words<Lanes> x, std
 /// Ten rounds on `Lanes` counters at once.
 template <unsigned Lanes>
 inline random_pair<random_words<Lanes>> philox(random_words<Lanes> low, random_words<Lanes> high, std::uint32_t key) {
-#pragma nounroll  // for the sake of the compiler's time
+#pragma nounroll  // to save compile time
   for (int round = 0; round < 10; ++round) {
     const auto product = multiply_wide<Lanes>(low, 0xD256D193u);
     low = product.first ^ key ^ high;
@@ -64,7 +64,7 @@ class random_stream {
     return pairs<Lanes>(first).first;
   }
 
-  /// The same for those who need more than one word an element.
+  /// The same with more than one word per element.
   template <unsigned Lanes>
   [[gnu::always_inline]] random_pair<random_words<Lanes>> pairs(std::uint64_t first) const {
     random_words<Lanes> low = static_cast<std::uint32_t>(first);

@@ -17,14 +17,14 @@ inline constexpr float small_sum = 0x1p-100f, large_sum = 0x1p100f;
 inline float one_unit_down(float x) { return x * 0x1p-100f * 0x1p-100f; }
 inline float one_unit_up(float x) { return x * 0x1p100f * 0x1p100f; }
 
-/// What rounding takes from a + b, of numbers or of each lane of packs.
+/// The rounding error of a + b, for numbers or for each lane of packs.
 template <typename V>
 [[gnu::always_inline]] inline V rounding_loss(V a, V b) {
   const V total = a + b, part = total - a;
   return (a - (total - part)) + (b - part);
 }
 
-/// A sum and what was lost when it was rounded, so that millions of terms add up as exactly as a few.
+/// A sum and its accumulated rounding error, so that millions of terms add up as exactly as a few.
 struct exact_sum {
   float sum = 0, lost = 0;
 
@@ -33,8 +33,8 @@ struct exact_sum {
     sum += other.sum;
   }
 
-  /// What was lost from an infinite sum is a NaN and does not count. Of all NaNs there is one, whatever the order in
-  /// which others met.
+  /// The error of an infinite sum is NaN and is ignored. All NaNs become the same NaN, so that the result does not
+  /// depend on the order.
   float value() const {
     const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, sum) & 0x7fffffffu;
     const float infinite = magnitude > 0x7f800000u ? __builtin_bit_cast(float, 0x7fc00000u) : sum;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the work-items of a group do together.
+// Cooperation of the work-items of a group.
 //
 // Reductions are staged in local memory with barriers: group algorithms and sub-group shuffles are not in the portable
 // subset (AdaptiveCpp's generic target aborts on them), and the fixed tree makes sums repeatable.
@@ -19,7 +19,7 @@
 
 namespace syclamp::kernels {
 
-/// A work-item as kernels see it: its numbers are asked for once, because each question may be a call.
+/// A work-item as kernels see it. Its indices are queried once, because each query may be a call.
 struct work_item {
   sycl::nd_item<1> item;
   std::uint32_t id;             ///< in its work-group

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// self_test: computes what tells compilers and devices apart. One work-item; the host checks the answers.
+// self_test: computations whose results reveal how the compiler and the device treat floating point. One work-item; the
+// host checks the results.
 #pragma once
 
 #include "sycl_kernels/base/format.hpp"

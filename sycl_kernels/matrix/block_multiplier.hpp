@@ -2,8 +2,8 @@
 // How the tile of a work-group is divided when sub-groups multiply blocks, as matrix units do: a tile of 64 × 64 is
 // four quarters of 32 × 32, one for each sub-group, and a quarter is four blocks of 16 × 16.
 //
-// What multiplies blocks is a parameter: matrix units (joint_blocks.hpp), or plain arithmetic, with which the division
-// is tested on devices that have no matrix units (gemm_blocks.hpp).
+// The block multiplication is a parameter: matrix units (joint_blocks.hpp), or plain arithmetic (gemm_blocks.hpp),
+// which tests this division on devices without matrix units.
 #pragma once
 
 #include "sycl_kernels/walk/tile.hpp"
@@ -22,7 +22,7 @@ class block_multiplier {
   using as = as_bits;
   static constexpr unsigned tile_rows = tile_of(Tuning).rows, tile_columns = tile_of(Tuning).columns;
   static constexpr unsigned depth = Tuning.tile_depth;
-  // Rows begin in different banks of local memory, at multiples of 16 bytes as matrix units want it.
+  // Rows begin in different banks of local memory, at multiples of 16 bytes, as matrix units require.
   static constexpr unsigned a_stride = depth + 8, b_stride = tile_columns + 8, c_stride = tile_columns + 4;
   static_assert(tile_rows == 64 && tile_columns == 64 && depth % block_size == 0 && Tuning.group_size % 4 == 0);
 

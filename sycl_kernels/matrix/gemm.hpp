@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm: matrix products on every device, of any of FP16, BF16 and FP32, in FP32.
 //
-//   gemm_tiles   a work-group a tile of C   A, B, C, bias → C
+//   gemm_tiles   one work-group per tile of C   A, B, C, bias → C
 //
 // Each element of C is summed up in the order of the inner dimension, whatever the profile: same bits on all of them.
 #pragma once
@@ -18,7 +18,8 @@ class pack_multiplier {
   using as = as_float;
   static constexpr unsigned max_lanes = Tuning.max_lanes, group_size = Tuning.group_size;
   static constexpr unsigned tile_rows = Tuning.tile_rows, tile_columns = Tuning.tile_columns, depth = Tuning.tile_depth;
-  // With neighbours, rows begin in different banks of local memory. Not tuned: one more element is what it takes.
+  // If a work-group has several work-items, rows must begin in different banks of local memory. One extra element per
+  // row is enough, so it is not tuned.
   static constexpr unsigned a_stride = depth + (group_size == 1 ? 0 : 1), b_stride = tile_columns;
   static constexpr unsigned c_stride = tile_columns;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm_joint_bf16: the product of BF16 matrices with matrix units.
 //
-//   gemm_joint_bf16   a work-group a tile of C   A, B, C, bias → C
+//   gemm_joint_bf16   one work-group per tile of C   A, B, C, bias → C
 #pragma once
 
 #include "sycl_kernels/matrix/joint_blocks.hpp"

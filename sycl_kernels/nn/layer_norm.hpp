@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // layer_norm: each row less its mean, over its standard deviation; forward and backward.
 //
-//   layer_norm_rows       a work-group a row                   x → y, mean and 1/deviation of each row
-//   layer_norm_gradient   a work-group a row                   dy, x → dx
-//   layer_norm_sums       a work-group some packs of columns   dy, x → gradients of scale and shift
+//   layer_norm_rows       one work-group per row                       x → y, mean and 1/deviation of each row
+//   layer_norm_gradient   one work-group per row                       dy, x → dx
+//   layer_norm_sums       one work-group per several packs of columns  dy, x → gradients of scale and shift
 //
 // The variance is that of the deviations, in a second pass over the row: squares of large numbers are never subtracted.
 #pragma once

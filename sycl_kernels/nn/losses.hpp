@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// losses: what a row costs, and its gradient, in one kernel. The gradient is multiplied by the loss scale in FP32,
-// before it is rounded to the type in which it is stored: this is what loss scaling is for.
+// losses: the loss of each row and its gradient, in one kernel. The gradient is multiplied by the loss scale in FP32,
+// before it is rounded to its storage type. This keeps small gradients from underflowing.
 //
-//   cross_entropy_rows   a work-group a row   logits, labels → loss of each row, gradient
-//   squared_error_rows   a work-group a row   y, target → sum of squares of each row, gradient
-//   mean_of_rows         one work-group       losses of rows → one number
+//   cross_entropy_rows   one work-group per row   logits, labels → loss of each row, gradient
+//   squared_error_rows   one work-group per row   y, target → sum of squares of each row, gradient
+//   mean_of_rows         one work-group           losses of rows → one number
 #pragma once
 
 #include "sycl_kernels/base/maths.hpp"
@@ -41,7 +41,8 @@ struct cross_entropy_rows {
       return first_lanes<Tuning.max_lanes>(exponential<Tuning.max_lanes>(in.load(row, column, count) - largest), count);
     };
     const float sum = over_row<sum_of, Tuning.max_lanes, Tuning.group_size>(item, local.sums, columns, 0.0f, power);
-    const float wrong_label = label < columns ? 0.0f : __builtin_bit_cast(float, 0x7fc00000u);  // NaN: it must not pass
+    const float wrong_label =
+        label < columns ? 0.0f : __builtin_bit_cast(float, 0x7fc00000u);  // a wrong label makes the loss NaN
     const float factor = scalar_argument{loss_scale, loss_scale_value}.get() * weight + wrong_label;
     if (item.id == 0) {
       const std::uint32_t column = label < columns ? label : 0;

@@ -26,7 +26,7 @@ struct sum_of {
 struct row_maximum {
   float value;
 };
-/// A NaN is larger than anything.
+/// The maximum; a NaN counts as larger than any number.
 [[gnu::always_inline]] inline row_maximum merge(const row_maximum& a, const row_maximum& b) {
   const bool a_is_nan = (__builtin_bit_cast(std::uint32_t, a.value) & 0x7fffffffu) > 0x7f800000u;
   return {a_is_nan || b.value <= a.value ? a.value : b.value};
@@ -51,8 +51,9 @@ template <typename Result, unsigned Lanes, unsigned GroupSize, typename Term>
   return reduce_over_group<GroupSize>(item, shared, mine).value;
 }
 
-/// Sums over the rows of a matrix, for some packs of its columns: each work-item takes a pack and every so many rows,
-/// which are then added up two by two. Rows are summed in blocks, so that errors grow with their square root at most.
+/// Sums over the rows of a matrix, for some packs of its columns: each work-item takes a pack and every n-th row, and
+/// the sums of the work-items are then added pairwise. Rows are summed in blocks, so that errors grow with their square
+/// root at most.
 template <rows_tuning Tuning>
 class column_sums {
  public:

@@ -17,7 +17,8 @@
 
 namespace syclamp::kernels {
 
-/// The decision on a group: its own, or the same for all if `stride` is 0. Gradients to be climbed are turned round.
+/// The decision on a group: its own, or the same for all if `stride` is 0. For `maximize`, the sign of the gradients is
+/// changed.
 inline step_decision decision_on(const step_decision* decisions, std::uint32_t stride, std::uint32_t group,
                                  const hyper_parameters& hyper) {
   step_decision decision = decisions[std::uint64_t{group} * stride];
@@ -25,7 +26,7 @@ inline step_decision decision_on(const step_decision* decisions, std::uint32_t s
   return decision;
 }
 
-/// For the host to see, while it may be reading. Each store releases those before it.
+/// Publishes progress to the host, which may be reading. Each store releases the stores before it.
 inline void publish(progress_slot* slot, std::uint64_t finished, std::uint64_t applied, std::uint32_t is_applied) {
   const auto store = [](std::uint32_t* word, std::uint32_t value) {
     __scoped_atomic_store_n(word, value, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
@@ -70,7 +71,8 @@ template <unsigned States, unsigned Lanes>
 
 /// A rule is made from a `group_step` (and from the norms of the tensor, if it is one that has passes before this one)
 /// and called with packs of gradients, weights and moments: `rule(g, w, state)` changes w and state[0] to
-/// state[Rule::states - 1]. What it declares that it does not need is left out: `reads_gradients`, `writes_states`.
+/// state[Rule::states - 1]. A rule may declare that it does not read gradients or write states (`reads_gradients`,
+/// `writes_states`).
 template <typename Rule, apply_tuning Tuning>
 struct apply_list {
   struct shared {};
@@ -85,7 +87,7 @@ struct apply_list {
       const parameter_group& group = groups[piece.group()];
       const step_decision decision = decision_on(decisions, stride, piece.group(), group.hyper);
       if (decision.apply == 0 || !is_among<gradient_types>(piece.type())) {
-        // Not a bit changes.
+        // A skipped step changes no bit.
       } else if constexpr (requires { Rule(group_step(group), norms[0]); }) {
         apply_piece(item, piece, slots[piece.tensor()], group, *memory, decision,
                     Rule(group_step(group), norms[piece.tensor()]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step knows of its group before it looks at any element: learning rate, number of the step, bias corrections.
+// The values of a group that are constant during a step: learning rate, step number, bias corrections.
 #pragma once
 
 #include "sycl_kernels/base/maths.hpp"
@@ -7,7 +7,7 @@
 
 namespace syclamp::kernels {
 
-/// By what the learning rate is multiplied after `applied` steps.
+/// The factor of the learning rate after `applied` steps.
 [[gnu::always_inline]] inline float schedule_factor(const lr_schedule& schedule, std::uint64_t applied) {
   if (applied < schedule.warm_up) return static_cast<float>(applied + 1) / static_cast<float>(schedule.warm_up);
   const std::uint64_t since = applied - schedule.warm_up;

@@ -17,8 +17,8 @@ namespace syclamp::kernels {
 
 inline piece_norms merge(piece_norms a, const piece_norms& b) { return {a.weights + b.weights, a.updates + b.updates}; }
 
-/// Two sums of squares of so many packs as one work-item takes of a piece: lane by lane, in blocks; or, if it takes no
-/// more than a block, as on GPUs, of the lanes at once, which saves registers.
+/// Two sums of squares over the packs of a piece that one work-item takes. Sums are per lane and in blocks. If a
+/// work-item takes at most one block, as on GPUs, the lanes are summed at once, which saves registers.
 template <apply_tuning Tuning>
 class square_sums {
   static constexpr unsigned max_lanes = Tuning.max_lanes;
@@ -59,8 +59,8 @@ class square_sums {
   std::uint32_t packs_ = 0;
 };
 
-/// A part that prepares a rule: `part(g, w, state)` changes the moments, if it has any, and returns what takes the
-/// place of the update in the norms.
+/// The first part of a rule: `part(g, w, state)` changes the moments, if there are any, and returns the value whose
+/// norm is summed in place of the update's.
 template <typename Part, apply_tuning Tuning>
 struct prepare_list {
   struct shared {
@@ -151,7 +151,7 @@ struct prepare_list {
   }
 };
 
-/// `Rule::finish(now, sums, norms)` makes of the sums of a tensor what its elements need.
+/// `Rule::finish(now, sums, norms)` computes the tensor's `norms` from its sums.
 template <typename Rule, apply_tuning Tuning>
 struct finish_norms {
   struct sums {

@@ -14,9 +14,9 @@ using half_format = format<element_type::float16>;
 using bf16_format = format<element_type::bfloat16>;
 using single_format = format<element_type::float32>;
 
-/// The random bits of a pack, made when they are asked for: on a GPU they would take too many registers if they lay
-/// ready. A word for the copy of the weights; 16 bits, which is what BF16 drops, for each moment. (The third moment has
-/// bits that a copy in 16 bits does not need.)
+/// The random bits of a pack, computed at each use: stored, they would take too many registers on a GPU. A word for the
+/// copy of the weights; 16 bits, which is what BF16 drops, for each moment. (The third moment has bits that a copy in
+/// 16 bits does not need.)
 template <unsigned Lanes>
 struct pack_noise {
   const random_stream& stream;
@@ -41,7 +41,7 @@ struct tensor_noise {
   }
 };
 
-/// Where nothing ever is.
+/// No random bits: everything is rounded to nearest.
 struct no_noise {
   template <unsigned Lanes, typename Place>
   no_noise at(const Place&) const {
@@ -126,7 +126,7 @@ struct split_weights {
   }
 };
 
-/// Anything.
+/// Weights whose storage is known only at run time.
 struct any_weights {
   const parameter_slot& slot;
   explicit any_weights(const parameter_slot& slot) : slot(slot) {}
@@ -162,7 +162,7 @@ struct any_weights {
 /// `Count` arrays of FP32.
 template <unsigned Count>
 struct float32_states {
-  std::uint64_t addresses[Count + 1];  // arrays of none are not C++
+  std::uint64_t addresses[Count + 1];  // C++ has no arrays of length 0
 
   explicit float32_states(const parameter_slot& slot) {
 #pragma unroll
@@ -214,7 +214,8 @@ struct any_states {
   }
 };
 
-// --- Which of them ---------------------------------------------------------------------------------------------------
+// --- Choice of the storage types
+// ---------------------------------------------------------------------------------------------------
 
 /// Gradients of any of `gradient_types`. Those of another type are zeros: no memory is read, and no piece of them gets
 /// this far (apply.hpp).

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// inspect_step: what inspect_chunks and inspect_and_decide do, in one kernel.
+// inspect_step: inspect_chunks and inspect_and_decide in one kernel.
 //
 //   inspect_step   many work-groups   tensors → chunk_statistics[], and from them inspection, decision, open step
 //
-// The last work-group to be done, which it knows by a ticket, adds up what all have found, in the same order as ever,
-// and decides on the step. One kernel less is a third less for the host to submit.
+// The last work-group to finish, found by a ticket, adds up the results of all work-groups in a fixed order and decides
+// on the step. One kernel less saves the host a third of the submissions.
 #pragma once
 
 #include "sycl_kernels/scaler/scaler.hpp"

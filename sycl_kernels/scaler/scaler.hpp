@@ -27,11 +27,11 @@ inline bool has_invalid_numbers(const scaler_memory& memory, scalar_argument max
   return memory.invalid_numbers != 0 || (max_norm.is_given() && !is_limit(max_norm.get()));
 }
 
-/// What was seen of the gradients of one scale, by this rank or by all.
+/// The flags of the gradients of one scale, from this rank or from all ranks.
 inline step_flags step_flags_of(const inspection& result, const rank_flags* ranks, const scaler_memory& memory) {
   const std::uint32_t by_user = memory.user_flags != 0 ? found_by_user : 0u;
   if (ranks == nullptr) return {result.flags | by_user, result.elements != 0, false, false};
-  const auto is_set = [](float sum, std::uint32_t bit) { return sum == 0.0f ? 0u : bit; };  // a NaN is not 0, either
+  const auto is_set = [](float sum, std::uint32_t bit) { return sum == 0.0f ? 0u : bit; };  // true for NaN as well
   return {is_set(ranks->inf, found_inf) | is_set(ranks->nan, found_nan) | is_set(ranks->by_user, found_by_user),
           ranks->has_elements != 0.0f, false, false};
 }
@@ -87,7 +87,7 @@ inline float norm_of_all(const inspection* result, const rank_flags* ranks, cons
   return norm;
 }
 
-/// Adds what was seen to the open record of the step.
+/// Adds the results of an inspection to the open record of the step.
 inline void enter(step_record& record, const inspection& result, std::uint32_t flags, std::uint32_t list) {
   if (record.first_nonfinite_tensor == no_element && result.first_nonfinite_tensor != no_element) {
     record.first_nonfinite_tensor = result.first_nonfinite_tensor;
@@ -147,7 +147,7 @@ inline void decide_list(const inspection* result, const rank_flags* ranks, const
     all_good = all_good && (outcome == step_outcome::applied || outcome == step_outcome::no_gradients);
     if ((mode & decide_scale) != 0) {
       enter(open_steps[i].record, result[i], shown.flags, list);
-      // A rank without gradients goes with the others.
+      // A rank without gradients follows the other ranks.
       if (shown.has_elements && open_steps[i].record.elements == 0) open_steps[i].record.elements = 1;
     } else {
       open_steps[i].record.flags |= shown.flags;

@@ -22,8 +22,8 @@ inline void publish(std::uint64_t* to, std::uint64_t number) {
                           __MEMORY_SCOPE_SYSTEM);
 }
 
-/// A record for the host to see, while it may be looking: the number is there only if all the rest is. (Half of a
-/// number is never larger than the newest one, and the check sum does not go with it.)
+/// Publishes a record to the host, which may be reading. The number is written last, so a record with its number is
+/// complete. (A half-written number is never larger than the newest, and its checksum does not match.)
 inline void publish(ledger_slot* slot, std::uint64_t number, const step_record& record) {
   const auto* from = reinterpret_cast<const std::uint32_t*>(&record);
   auto* to = reinterpret_cast<std::uint32_t*>(&slot->record);
@@ -37,8 +37,8 @@ inline void publish(ledger_slot* slot, std::uint64_t number, const step_record& 
   publish(&slot->number, number);
 }
 
-/// What is written into the ledger: the movement of the scale goes by what was seen (`shown`), the outcome by what was
-/// done.
+/// The outcome for the ledger. The scale moves by what the gradients showed (`shown`); the outcome is what happened to
+/// the step.
 inline step_outcome outcome_of(step_outcome shown, const step_record& current) {
   const bool was_applied = current.lists != 0 && current.skipped_lists == 0;
   if (shown == step_outcome::invalid_number) return shown;
@@ -94,11 +94,11 @@ struct update_scale {
                                          float forced, ledger_slot* ledger, std::uint32_t capacity) {
     const std::uint64_t i = item.global_id<Tuning.group_size>();
     if (i >= scales) return;
-    // A flag that came after the last look is for the next step.
+    // A user flag that was set after the decision applies to the next step.
     if (i == 0 && (open_steps[0].record.flags & found_by_user) != 0) memory->user_flags = 0;
     close_step(memory, states[i], open_steps[i], static_cast<std::uint32_t>(i), scales, uninspected, forced, ledger,
                capacity);
-    // All scales have to see it before it is taken back.
+    // Reset only after all scales have read it.
     if (scales == 1 || take_ticket(&memory->tickets) + 1 == scales) memory->tickets = memory->invalid_numbers = 0;
   }
 };

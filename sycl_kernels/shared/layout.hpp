@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What host and device agree on: the records that kernels leave in memory for each other.
-// Host code includes it, so it knows nothing but the standard library and records of the public headers.
+// Records in memory that host and device share.
+// Host code includes it, so it includes nothing but the standard library and records of the public headers.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ inline constexpr float no_scalar = -1.0f;
 /// Sums that FP32 cannot hold are kept in units of 2^200 or 2^-200: the exponent of a sum is -200, 0 or 200.
 inline constexpr std::int32_t sum_unit = 200;
 
-/// What the inspection of one chunk, or of the piece of a tensor in it, leaves for the kernel that adds up.
+/// The inspection result of one chunk, or of the piece of a tensor in it.
 struct chunk_statistics {
   std::uint64_t amax_bits;  ///< largest absolute value, as the bits of an FP64
   std::uint32_t elements;
@@ -77,22 +77,22 @@ struct chunk_statistics {
   std::uint32_t subnormal_count;
   std::uint32_t first_nonfinite;  ///< index within the chunk
   float sum_of_squares;           ///< in units of 2^squares_exponent
-  float abs_sum;                  ///< in units of 2^abs_sum_exponent; 0 unless details were asked for
+  float abs_sum;                  ///< in units of 2^abs_sum_exponent; 0 without details per tensor
   std::int16_t squares_exponent;
   std::int16_t abs_sum_exponent;
   float largest_finite;  ///< largest absolute value that is neither Inf nor NaN; set when the chunk is complete
 };
 static_assert(sizeof(chunk_statistics) == 48);
-static_assert(sizeof(inspection) == 96, "no padding: results are compared bit by bit");
+static_assert(sizeof(inspection) == 96, "no padding: results are compared bit for bit");
 
-/// What `convert_list` multiplies by.
+/// The factor of `convert_list`.
 enum class factor_kind : std::uint32_t {
-  one,       ///< nothing
+  one,       ///< 1
   multiply,  ///< a number in device memory
   divide,    ///< its reciprocal
 };
 
-/// Of what there is one factor each.
+/// Whether there is one factor for all elements, per group or per tensor.
 enum class factor_per : std::uint32_t { list, group, tensor };
 
 /// Added to a norm before it divides, as PyTorch's clip_grad_norm_ does.
@@ -109,7 +109,7 @@ struct arithmetic_inputs {
   float subnormal_float;
 };
 
-/// Its answers, as raw as they come: the host checks them.
+/// Raw results of the self-test. The host checks them.
 struct arithmetic_answers {
   float widened_subnormals[4];
   std::uint16_t narrowed_subnormals[4];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of optimizers find in memory.
+// Records in memory for the kernels of optimizers.
 // Host code includes this file as well, so it knows nothing but the standard library.
 #pragma once
 
@@ -18,13 +18,13 @@ enum class weight_storage : std::uint32_t {
   master,           ///< FP32
   master_and_fp16,  ///< FP32, and a copy in FP16
   master_and_bf16,  ///< FP32, and a copy in BF16
-  split,            ///< BF16, and the 16 bits that are missing to the FP32
+  split,            ///< BF16, and the lower 16 bits of the FP32
   other,            ///< FP32, and a copy in any type; or anything that is rounded at random
 };
 
 /// FP32 weights as BF16 and the lower half of the FP32: words, or packs of words. The upper half is rounded up if the
 /// lower one is half a step or more (away from zero in a tie, where to even could not be undone), so that it is the
-/// copy that the forward pass reads. One step back, in integers, and both are the FP32 again, bit by bit.
+/// copy that the forward pass reads. Subtracting that step again, in integers, restores the FP32 bit for bit.
 template <typename Words>
 constexpr Words upper_half(Words bits) {
   return (bits + 0x8000u) >> 16;
@@ -47,7 +47,7 @@ struct parameter_slot {
   std::uint32_t unused;
 };
 
-/// What is the same for all tensors of a group.
+/// The data of one parameter group.
 struct parameter_group {
   hyper_parameters hyper;
   lr_schedule schedule;
@@ -55,7 +55,7 @@ struct parameter_group {
   std::uint64_t applied;  ///< steps
 };
 
-/// What is the same for all groups.
+/// The data that all groups share.
 struct optimizer_memory {
   std::uint32_t groups;
   std::uint32_t tickets;  ///< work-groups of the running step that are done; 0 between steps
@@ -74,7 +74,7 @@ constexpr progress_number split_number(std::uint64_t number) {
   return {static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32)};
 }
 
-/// What the host may know of the steps of a group. A kernel writes `begin`, the numbers and `end`, in this order.
+/// The progress of a group, for the host. A kernel writes `begin`, the numbers and `end`, in this order.
 struct progress_slot {
   std::uint32_t begin, end;  ///< the lower half of `finished`, if the numbers belong together
   progress_number finished, applied;
@@ -82,12 +82,12 @@ struct progress_slot {
   std::uint32_t unused;
 };
 
-/// What an optimizer with a norm for each tensor leaves of a piece of one; sums of squares.
+/// Sums of squares over a piece of a tensor, for an optimizer with norms per tensor.
 struct piece_norms {
   float weights, updates;
 };
 
-/// What it keeps of a tensor.
+/// The values that such an optimizer keeps per tensor.
 struct tensor_norms {
   float trust;   ///< LAMB: the ratio of the norms of weights and update
   float second;  ///< NovoGrad: the second moment

@@ -24,8 +24,8 @@ inline constexpr scale_number largest_scale{std::uint64_t{0xffffff} << 29, 127 -
   return a.significand < b.significand ? -1 : a.significand > b.significand;
 }
 
-/// The number with `bits` of `significand` · 2^exponent, to nearest, ties to even. `inexact`: the significand stands
-/// for a little more than it is. It has its highest bit at place 53 or above.
+/// The number with `bits` of `significand` · 2^exponent, to nearest, ties to even. `inexact`: the exact value is
+/// slightly above the significand. It has its highest bit at place 53 or above.
 [[gnu::always_inline]] constexpr scale_number rounded(std::uint64_t significand, int exponent, bool inexact, int bits) {
   const int excess = width_of(significand) - bits;
   std::uint64_t kept = significand >> excess;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a scale moves: every policy, every preset. Functions of the rule, the state and what a step has shown.
+// How a scale moves, for every policy and every preset. Functions of the rule, the state and the flags of a step.
 // Host code includes this file as well (offline simulation), so it knows nothing but the standard library.
 #pragma once
 
@@ -37,7 +37,7 @@ struct scaling_rule {
   float amax_limit;
 };
 
-/// What the gradients of a step were like.
+/// The properties of a step's gradients.
 struct step_flags {
   std::uint32_t flags;   ///< OR of `gradient_flag` bits
   bool has_elements;     ///< false: there were no gradients
@@ -45,7 +45,7 @@ struct step_flags {
   bool invalid_numbers;  ///< a number in device memory, such as a limit, cannot be used
 };
 
-/// What becomes of a step, before the scale moves: only if it is `applied`, weights may change.
+/// The outcome of a step, before the scale moves. Weights change only if it is `applied`.
 [[gnu::always_inline]] inline step_outcome decide(const scaling_rule& rule, const scale_state& state,
                                                   const step_flags& flags) {
   if (rule.mode == scaling_mode::disabled)
@@ -124,7 +124,7 @@ struct step_flags {
                                                           const scale_number& from, bool overflowed, float amax) {
   constexpr float fast = 0.99f, slow = 0.999f, deviations = 3.09f, log_limit = 16.0f;
   const float unscaled = amax / to_float(from);
-  if (!overflowed && !(unscaled >= 0x1p-126f)) return from;  // nothing but zeros: nothing to learn
+  if (!overflowed && !(unscaled >= 0x1p-126f)) return from;  // all gradients are zero, so they give no information
   const float x = overflowed ? log_limit : log2_of(unscaled);
   // Averages over all values so far, each weighing `fast` or `slow` times as much as the one after it. In this form
   // nothing cancels.
@@ -139,7 +139,7 @@ struct step_flags {
   return at_most_max(rule, at_least_min(rule, from_float(proposed)));
 }
 
-/// What the policy says of a step.
+/// The policy's decision on a step.
 struct decision {
   step_outcome outcome;
   step_status status;
@@ -169,7 +169,7 @@ struct decision {
   ++state.overflows;
   if (rule.growth_mode == growth_kind::log_max) return follow_maximum(rule, state, from, true, amax);
   if (result.hold) return from;
-  if (state.tolerated + 1 < rule.hysteresis) {  // this one may pass
+  if (state.tolerated + 1 < rule.hysteresis) {  // this overflow is tolerated
     ++state.tolerated;
     return from;
   }
@@ -204,7 +204,8 @@ struct decision {
   return grown(rule, from, factor);
 }
 
-/// Moves the scale by what the gradients were like (`outcome`, of `decide`), and counts skips by what became of them.
+/// Moves the scale according to `outcome`, the result of `decide`, and counts skips according to what happened to the
+/// step.
 [[gnu::always_inline]] inline decision advance(const scaling_rule& rule, scale_state& state, step_outcome outcome,
                                                bool is_skipped, float amax) {
   decision result{outcome, status_of(outcome), false};
@@ -233,7 +234,7 @@ struct decision {
   return result;
 }
 
-/// The caller's scale instead of the rule's. Counters that the rule goes by stay as they are.
+/// Sets the caller's scale instead of the rule's. The rule's counters do not change.
 [[gnu::always_inline]] inline decision set_scale(scale_state& state, step_outcome outcome, float scale) {
   ++state.attempted;
   state.exact = state.next = from_float(scale);
@@ -241,7 +242,7 @@ struct decision {
   return {outcome, status_of(outcome), false};
 }
 
-/// Counts what became of a step.
+/// Counts applied and skipped steps.
 [[gnu::always_inline]] inline void count(scale_state& state, step_outcome outcome) {
   if (outcome == step_outcome::applied) {
     ++state.applied;
@@ -264,7 +265,7 @@ struct decision {
                                             float& variance, std::uint32_t& count) {
   if (!is_finite(value)) return true;
   const float above = value - mean;
-  if (above * above > 0x1p126f) return above > 0.0f && count >= window;  // would be the end of the variance
+  if (above * above > 0x1p126f) return above > 0.0f && count >= window;  // the variance would overflow
   const bool is_far = count >= window && above > 0.0f && above * above > threshold * threshold * variance;
   if (count < window) ++count;
   const float weight = 1.0f / static_cast<float>(count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of the scaler leave in memory for each other.
+// Records in memory for the kernels of the scaler.
 // Host code includes this file as well, so it knows nothing but the standard library.
 #pragma once
 
@@ -21,16 +21,16 @@ struct scaler_memory {
   std::uint32_t joint_flags;    ///< of optimizers that step together
   std::uint32_t micro_batches;  ///< added to the sums of an accumulation window so far
   std::uint32_t tickets;        ///< of work-groups that are done with a kernel; 0 between kernels
-  /// Not 0: a limit or a learning rate in device memory was no usable number, so that the step is not applied.
+  /// Not 0: a limit or a learning rate in device memory was invalid (negative or NaN), so the step is not applied.
   std::uint32_t invalid_numbers;
   std::uint32_t unused;
 };
 
-/// What is known of a step before it is closed; one a scale.
+/// The state of an open step; one per scale.
 struct open_step {
   step_record record;
   std::uint32_t norm_overflows;
-  std::uint32_t has_failed;  ///< 1: an optimizer has thrown, so what was to be applied was not
+  std::uint32_t has_failed;  ///< 1: an optimizer has thrown, so the step was not fully applied
   /// The sum of squares over all lists of a joint step, scaled: (squares + lost) · 2^exponent.
   float joint_squares, joint_squares_lost;
   std::int32_t joint_squares_exponent;
@@ -56,9 +56,9 @@ enum decision_mode : std::uint32_t {
   decide_norm_known = 256,  ///< with `decide_joint_norm`: another list has entered that norm into the record
 };
 
-/// What a list of a joint step reports besides its flags: bits.
+/// Bits: what a list of a joint step contributes besides its flags.
 enum joint_report : std::uint32_t {
-  report_first = 1,    ///< it is the first list: the sums begin anew
+  report_first = 1,    ///< it is the first list: the sums start at 0
   report_squares = 2,  ///< its squares are added to those of the others
   report_norm = 4,     ///< it is clipped by its own norm: one that is not finite refuses the joint step
 };
@@ -71,7 +71,7 @@ inline constexpr std::uint32_t found_skip = 1u << 31;
 /// Likewise: an optimizer has thrown.
 inline constexpr std::uint32_t found_failure = 1u << 30;
 
-/// What one rank contributes to a consensus for each of its scales: sums over all ranks decide.
+/// The contribution of one rank to a consensus, per scale. The sums over all ranks decide.
 struct rank_flags {
   float inf, nan, by_user;  ///< 1 if it was found
   float skipped;            ///< 1 if it is to be skipped for others that it goes together with

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers by which kernels are tuned: one structure for each class of operations. A kernel is a template of its
 // class's structure. The numbers decide in which order memory is walked and sums are formed, never what is computed.
-// Values, with what was measured, are in backends/. Every number but `groups_per_unit` is a power of two.
+// The values and the measurements behind them are in backends/. Every number but `groups_per_unit` is a power of two.
 //
 // To add a number: a member, its name in `names`, and its value in each file of backends/. A test checks that it has an
 // effect. Constants that are no tuning stay in kernels, with the reason beside them.
@@ -19,7 +19,7 @@ struct reduction_tuning {
   std::uint32_t max_rare_lanes;  ///< the same for FP8 and FP64: code for long packs of these takes long to compile
   std::uint32_t second_pass_lanes;  ///< elements at a time when a chunk has to be read again: rare, so few registers
   std::uint32_t group_size;         ///< work-items in a work-group
-  std::uint32_t groups_per_unit;    ///< work-groups for each compute unit, if there is work for so many
+  std::uint32_t groups_per_unit;    ///< work-groups per compute unit, if there is enough work
   std::uint32_t packs_per_block;    ///< packs that a work-item adds up before it starts a new sum
   std::uint32_t adders;  ///< work-items of a group that add up the results of chunks; each takes local memory
 

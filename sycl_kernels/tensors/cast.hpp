@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cast: out = in · factor, rounded as one likes: to nearest or at random, beyond the largest number to Inf or to that
-// number, and how many elements were beyond it.
+// cast: out = in · factor, with a choice of rounding: to nearest or stochastic, and overflow to Inf or to the largest
+// number. Counts the elements that overflow.
 //
 //   cast_list   many work-groups   in → out, count of saturated elements
 //
@@ -32,7 +32,7 @@ struct cast_list {
       const factor_pair factor(scales, 1.0f, kind, factor_per::tensor, 1, piece);
       const random_stream noise(seed, step != nullptr ? *step : 0, piece.tensor());
       const bool aligned = in.is_aligned(lanes) && out.is_aligned(lanes);
-      words over = 0;  // in each lane
+      words over = 0;  // overflows, counted per lane
       if (out.exists())
         for_each_pack<lanes, Tuning.group_size>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
           const pack<float, lanes> x = factor(in.load<lanes>(place));
@@ -48,7 +48,7 @@ struct cast_list {
   static constexpr unsigned lanes = Tuning.max_lanes;
   using words = pack<std::uint32_t, lanes>;
 
-  /// Rounds, writes, and returns ones where a number was beyond the largest.
+  /// Rounds and writes a pack. Returns 1 in each lane that overflowed.
   template <typename Place>
   [[gnu::always_inline]] static words store(const stream& out, const Place& place, pack<float, lanes> x, words random,
                                             bool saturate, bool stochastic) {
@@ -73,7 +73,8 @@ struct cast_list {
     return __builtin_convertvector(Out::template narrow<lanes>(x), words);
   }
 
-  /// Ones where a number was beyond the largest one of the format; if `saturate`, it becomes that.
+  /// Returns 1 in each lane outside the format's range. With `saturate`, clamps these lanes to the largest finite
+  /// number.
   template <typename Out>
   [[gnu::always_inline]] static words bound(words& pattern, words raw, bool saturate) {
     const words is_number = ones<words>((raw & 0x7fffffffu) <= 0x7f800000u);

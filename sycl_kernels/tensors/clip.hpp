@@ -2,7 +2,7 @@
 // clip: from the norms of scaled gradients to the factors that bring them below a limit, and clipping by value.
 // Results stay on the device for the kernels that apply them.
 //
-//   clip_coefficients   a work-item a norm   inspection[] → clip_result[]
+//   clip_coefficients   one work-item per norm   inspection[] → clip_result[]
 //   clamp_list          many work-groups     FP32 tensors, in place
 #pragma once
 

@@ -42,8 +42,8 @@ struct convert_list {
   }
 
  private:
-  /// What is the same for all packs is asked outside the loop if the types are known, so that the loop has no branches
-  /// (twice the speed on a CPU), and inside if they are not, so that there is one loop to compile instead of three.
+  /// If the types are known at compile time, the branches are outside the loop, which doubles the speed on a CPU.
+  /// Otherwise they are inside, so that one loop is compiled instead of three.
   template <unsigned Lanes, typename In, typename Out>
   [[gnu::always_inline]] static void convert_piece(const work_item& item, const segment& piece, const In& in,
                                                    const Out& out, bool aligned, const factor_pair& factor,

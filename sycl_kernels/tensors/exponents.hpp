@@ -3,7 +3,7 @@
 //
 //   count_exponents   many work-groups   tensors → exponent_histogram
 //
-// A read of its own: in one loop with an inspection it would need more registers than a GPU has to spare.
+// A separate pass over memory: in one loop with an inspection it would need too many registers on a GPU.
 #pragma once
 
 #include "sycl_kernels/base/counter.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// inspect: reads every element once and tells whether they are finite, how large and how small they get.
+// inspect: reads every element once and finds Inf, NaN, the largest magnitude, the sum of squares, zeros and
+// subnormals.
 //
-//   inspect_chunks   many work-groups   tensors → chunk_statistics[], one a chunk
+//   inspect_chunks   many work-groups   tensors → chunk_statistics[], one per chunk
 //   inspect_total    one work-group     chunk_statistics[] → inspection
 //
 // With the details of each tensor (inspect_tensors.hpp) there are more records and other kernels, but the same maths.
@@ -77,7 +78,7 @@ inline std::int32_t needed_unit(const chunk_statistics& found) {
   return !is_finite(found.sum_of_squares) ? sum_unit : found.sum_of_squares < small_sum ? -sum_unit : 0;
 }
 
-/// The second reading of a piece whose squares are beyond the range of FP32: its sums in units of 2^unit. FP16 and FP8
+/// Reads a piece again whose squares are outside the range of FP32, and sums them in units of 2^unit. FP16 and FP8
 /// are left out. Next to squares above 2^128 theirs are negligible; where the sum is below 2^-100 all their elements
 /// are zero.
 /// \param scale  by which the elements are multiplied: not 1 if they were unscaled in place before
@@ -140,7 +141,7 @@ template <unsigned GroupSize, typename CountBad, typename SumUp>
   }
 }
 
-/// What an inspection does with the elements besides looking at them: nothing. (Another such effect is in unscale.hpp.)
+/// The side effect of an inspection on the elements: none. (Another such effect is in unscale.hpp.)
 struct only_looking {
   void begin_chunk() const {}
 

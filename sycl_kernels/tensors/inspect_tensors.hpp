@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // inspect_tensors: an inspection with the details: of each tensor, of each group, and L1 norms.
 //
-//   inspect_pieces    many work-groups   tensors → chunk_statistics[], one a piece
-//   inspect_tensors   many work-groups   chunk_statistics[] → inspection[], one a tensor
-//   inspect_groups    many work-groups   inspection[] → inspection[], one a group and one for all
+//   inspect_pieces    many work-groups   tensors → chunk_statistics[], one per piece
+//   inspect_tensors   many work-groups   chunk_statistics[] → inspection[], one per tensor
+//   inspect_groups    many work-groups   inspection[] → inspection[], one per group and one for all
 //
 // The piece of tensor t in chunk c has the record number c + t: from piece to piece neither falls and one grows, so the
 // numbers are all different, and those of one tensor follow each other.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // quantize: scales for tensors in FP8 or INT8 from the largest values that they had, and fake quantisation with them.
 //
-//   update_scales     a work-item a tensor   inspection[] → histories and scales
-//   fake_quantize     many work-groups       out = what an integer would keep of in
-//   straight_through  many work-groups       gradient of that, as if nothing had been rounded
+//   update_scales     one work-item per tensor   inspection[] → histories and scales
+//   fake_quantize     many work-groups           out = in, rounded to a multiple of the integer step
+//   straight_through  many work-groups           gradient of fake_quantize, as if nothing had been rounded
 #pragma once
 
 #include "sycl_kernels/shared/layout.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an inspection gathers, and how parts of it are put together: lanes, work-items, chunks, tensors.
+// The statistics of an inspection, and how they are combined: lanes, work-items, chunks, tensors.
 #pragma once
 
 #include "sycl_kernels/base/format.hpp"
@@ -137,7 +137,7 @@ struct tally {
   }
 };
 
-/// What was seen in some of the chunks or tensors.
+/// The combined statistics of some chunks or tensors.
 struct totals {
   inspection result;
   wide_sum squares, magnitudes;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// unscale: an inspection that writes what it has read, unscaled, to FP32 tensors.
+// unscale: an inspection that also writes the unscaled elements to FP32 tensors.
 //
 //   unscale_chunks   many work-groups   tensors → chunk_statistics[], and out = in / scale
 //
-// What was found is about the elements as they are, scaled; `inspect_total` adds it up.
+// The statistics are those of the scaled elements; `inspect_total` adds them up.
 #pragma once
 
 #include <type_traits>
@@ -14,7 +14,7 @@
 namespace syclamp::kernels {
 
 /// Leaves the unscaled elements of a piece in an FP32 tensor, unless that is absent. An Inf or NaN in a tensor that is
-/// unscaled in place is counted before it is overwritten: it might not be what it was afterwards, or the only one.
+/// unscaled in place is counted before it is overwritten: unscaling might change it, or create others.
 template <bool InPlace>
 struct unscaling_piece {
   std::uint64_t address;

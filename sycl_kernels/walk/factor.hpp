@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What element-wise kernels multiply by: nothing, a number in device memory, or its reciprocal.
+// The factor of element-wise kernels: 1, a number in device memory, or its reciprocal.
 #pragma once
 
 #include "sycl_kernels/shared/layout.hpp"

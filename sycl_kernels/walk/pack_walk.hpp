@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a pack lies in its tensor, and the walk over all packs of a list: what element-wise kernels have in common.
+// Where a pack lies in its tensor, and the walk over all packs of a list: the common part of element-wise kernels.
 //
 // An element-wise kernel loads packs as FP32 from any type, computes, and stores them as any type.
 #pragma once
@@ -72,9 +72,9 @@ struct part_of_pack {
   }
 };
 
-/// One element. It travels as a pack of two, because OpenCL has no vectors of one; nobody asks for the other lane, so
-/// that compilers leave out what is done with it. (It is the same number: of `{x, 0}` compilers make a constant whose
-/// first lane is undefined, and AdaptiveCpp's CPU targets crash on one of integers in a kernel with barriers.)
+/// One element. It travels as a pack of two, because OpenCL has no vectors of one; nothing reads the other lane, so
+/// compilers remove the work on it. (It is the same number: of `{x, 0}` compilers make a constant whose first lane is
+/// undefined, and AdaptiveCpp's CPU targets crash on one of integers in a kernel with barriers.)
 struct single_element {
   static constexpr unsigned lanes = 2;
   std::uint64_t first;
@@ -107,7 +107,7 @@ struct typed_stream {
   }
 };
 
-/// A tensor of any type, which is asked for at each pack.
+/// A tensor of any type. The type is tested at each pack.
 struct stream {
   std::uint64_t address;
   element_type type;
@@ -204,8 +204,8 @@ template <unsigned Lanes, unsigned GroupSize, typename Action>
     action(whole_pack<half, true>{begin + std::uint64_t{i} * half});
 }
 
-/// What they leave, or, if the piece is not aligned, all of it: element by element, neighbouring work-items
-/// neighbouring ones.
+/// The elements that remain after whole packs, or all elements if the piece is not aligned: one by one, with
+/// neighbouring work-items on neighbouring elements.
 template <unsigned Lanes, unsigned GroupSize, typename Action>
 [[gnu::always_inline]] inline void for_each_other_element(const work_item& item, const segment& piece, bool aligned,
                                                           Action action) {

@@ -27,7 +27,7 @@ inline std::uint32_t tensor_at(const std::uint64_t* starts, std::uint32_t tensor
   return low;
 }
 
-/// A piece of a tensor: what of it lies in one chunk. Moves from piece to piece; tensors that are empty, and those
+/// A piece of a tensor: the part that lies in one chunk. Moves from piece to piece; tensors that are empty, and those
 /// whose address is null because they are absent on this step, have none.
 class segment {
  public:
@@ -121,7 +121,7 @@ class piece_walk : public segment {
   }
 
  private:
-  /// The last tensor that begins in a chunk may go on in the next.
+  /// The last tensor that begins in a chunk may continue in the next chunk.
   void find_in_chunks() {
     while (count_ == 0 && begin_ + chunk_elements < end_) {
       begin_ += chunk_elements;

@@ -2,7 +2,7 @@
 // Products of matrices, tile by tile. Each work-group makes one tile of C:
 //
 //   for each step of the inner dimension:
-//     stage      blocks of A and B → local memory, as the multiplier wants them; zeros beyond the edges
+//     stage      blocks of A and B → local memory, in the multiplier's layout; zeros beyond the edges
 //     multiply   the multiplier adds their product to what it keeps
 //   store        what the multiplier kept → local memory, FP32
 //   finish       alpha, beta, bias, activation → C
@@ -78,7 +78,7 @@ class stager {
   }
 
  private:
-  /// A line is what is contiguous in memory.
+  /// A line is a row or column that is contiguous in memory.
   template <typename Format, bool Transposed>
   [[gnu::always_inline]] static void copy(const work_item& item, const operand& from, std::uint32_t row,
                                           std::uint32_t column, staged* block) {
@@ -124,7 +124,7 @@ class stager {
   static std::uint32_t left(std::uint32_t size, std::uint32_t begin) { return size > begin ? size - begin : 0; }
 };
 
-/// What becomes of a product.
+/// The steps after a product: alpha, beta, bias, activation.
 struct finish {
   void* c;
   element_type type;

@@ -49,7 +49,7 @@ profile with(profile p, const framework_settings& s) {
   return p;
 }
 
-/// What the models have in common: the scale, and how to multiply and to divide it.
+/// Base of the models: the scale, and how to multiply and to divide it.
 class model : public framework {
  public:
   explicit model(const profile& numbers)

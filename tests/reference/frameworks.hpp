@@ -16,14 +16,14 @@
 
 namespace reference {
 
-/// What is empty is as the framework has it. A setting that a framework does not know: min and max bound what backing
-/// off and growing give; hysteresis and tolerance are ignored.
+/// An empty setting means the framework's default. If a framework has no min or max, they bound the scale after backoff
+/// and growth. If it has no hysteresis or tolerance, they are ignored.
 struct framework_settings {
   std::optional<double> init = {};
   std::optional<double> growth = {};   ///< of a framework with one multiplier: that multiplier
   std::optional<double> backoff = {};  ///< of a framework with one multiplier: multiply by this instead of dividing
   std::optional<double> min = {}, max = {};
-  std::optional<double> tolerance = {};          ///< fairseq: the share of overflows that is put up with
+  std::optional<double> tolerance = {};          ///< fairseq: the tolerated share of overflows
   std::optional<std::uint32_t> interval = {};    ///< clean steps to growth
   std::optional<std::uint32_t> hysteresis = {};  ///< overflows to backing off
 };

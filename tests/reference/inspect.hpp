@@ -18,7 +18,7 @@ struct statistics {
   std::map<int, std::uint64_t> exponents;  ///< how many finite elements but zero have which exponent
 };
 
-/// Looks at elements 0 to count-1, whose bits `element` tells.
+/// Inspects elements 0 to count-1; `element(i)` returns the bits of an element.
 statistics inspect(std::uint64_t count, number_format format,
                    const std::function<std::uint64_t(std::uint64_t)>& element);
 

@@ -18,7 +18,7 @@ double cross_entropy(const matrix& logits, const std::vector<std::uint32_t>& lab
 /// The mean over all elements of (y - target)².
 double squared_error(const matrix& y, const matrix& target);
 
-/// Σ a · b over all elements: what makes one number of a matrix, so that it has a gradient.
+/// Σ a · b over all elements: turns a matrix into one number, which has a gradient.
 double inner_product(const matrix& a, const matrix& b);
 
 /// The gradient of `f` at `x` by central differences. Their error is of the order of `step`² times a third derivative,

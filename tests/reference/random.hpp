@@ -14,7 +14,7 @@ word_pair philox(word_pair counter, std::uint32_t key);
 /// The random word of an element, as syclamp/cast.hpp promises: a function of these four numbers.
 std::uint32_t random_word(std::uint64_t seed, std::uint64_t step, std::uint32_t tensor, std::uint64_t element);
 
-/// The same with a second word, for those who need more bits.
+/// The same with a second random word.
 word_pair random_words(std::uint64_t seed, std::uint64_t step, std::uint32_t tensor, std::uint64_t element);
 
 }  // namespace reference

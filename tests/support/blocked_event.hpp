@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work of another queue that lasts until the test lets it end: shows who waits for whom, without sleeping.
+// A command on another queue that runs until the test releases it: shows which commands wait for it, without sleeping.
 #pragma once
 
 #include <functional>

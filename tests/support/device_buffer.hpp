@@ -33,7 +33,7 @@ class device_buffer {
     return content;
   }
 
-  /// True if nobody wrote beside the content.
+  /// True if nothing was written outside the content.
   bool canaries_are_alive() const {
     std::vector<T> image(offset_ + count_ + margin);
     queue_.memcpy(image.data(), memory_, image.size() * sizeof(T)).wait();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formats under test, told twice: as the library and as the oracle know them.
+// The formats under test, described twice: for the library and for the oracle.
 #pragma once
 
 #include <cstdint>

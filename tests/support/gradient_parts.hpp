@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of several optimizers, each with several FP32 tensors, and what a joint step makes of them.
+// Gradients of several optimizers, each with several FP32 tensors, and the expected result of a joint step.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ inline double sum_of_squares(const gradient_parts& parts, int exponent) {
   return sum;
 }
 
-/// What clip_grad_norm_ multiplies by.
+/// The factor of clip_grad_norm_.
 inline double exact_clip(double norm, double max_norm) { return std::min(1.0, max_norm / (norm + 1e-6)); }
 
 inline void check_norm(double got, double truth, double tolerance = joint_norm_tolerance) {

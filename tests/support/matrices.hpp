@@ -91,7 +91,7 @@ class device_matrix {
     return result;
   }
 
-  /// True if nobody wrote round it or between its rows.
+  /// True if nothing was written around it or between its rows.
   bool is_alone() const {
     const auto all = memory_.values();
     for (std::size_t row = 0; row < rows_; ++row)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizers to test, told twice: as the library and as the oracle know them.
+// Optimizers to test, described twice: for the library and for the oracle.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Presets and their frameworks with the same settings over the same steps: what host and device tests have in common.
+// Presets and their frameworks with the same settings over the same steps. Shared by host and device tests.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training that is killed, for the program that is and for the test that knows how it should have gone.
+// The training that a test kills. Used by the killed program and by the test, which computes the expected result.
 #pragma once
 
 #include "tests/support/resumable_training.hpp"

@@ -10,7 +10,7 @@
 
 #include "syclamp/scaler_snapshot.hpp"
 
-/// Nothing is as it is by default.
+/// A snapshot in which no field has its default value.
 inline syclamp::scaling_policy odd_policy() {
   return {.mode = syclamp::scaling_mode::fixed,
           .init_scale = 0.1,

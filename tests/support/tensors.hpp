@@ -52,7 +52,7 @@ struct tensors_of_all_sizes {
 
   static std::uint64_t total() {
     std::uint64_t sum = 0;
-    for (const auto size : sizes) sum += size + 3;  // gaps: what lies between the tensors must stay as it is
+    for (const auto size : sizes) sum += size + 3;  // gaps between the tensors, which must not be written
     return sum;
   }
   std::vector<syclamp::tensor> describe() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every test program does around its cases: fresh device memory is full of NaNs, and a warning of the library
+// Runs around the cases of every test program: fresh device memory is full of NaNs, and a warning of the library
 // fails the case. A case that expects warnings installs a handler of its own (`on_warning`) and puts the previous one
 // back.
 #include <string>

@@ -36,7 +36,7 @@ using copy_of = std::conditional_t<std::is_same_v<Gradient, float32>, void, Grad
 inline constexpr syclamp::step_decision unscale_and_clip{1, 1.0f, 0.25f, 0.75f};
 inline constexpr double unscaled_and_clipped = 0.25 * 0.75;
 
-/// What a step may change, bit by bit.
+/// All bits that a step may change.
 struct training_state {
   std::vector<std::uint32_t> master, states[3];
   std::vector<std::uint64_t> model;
@@ -87,7 +87,7 @@ struct training {
     return all;
   }
 
-  /// Other gradients, finite but for the one at `overflow`, if there is first.
+  /// New gradients. All are finite except the one at `overflow`, if it is given.
   void backward(std::uint32_t seed, std::optional<std::uint64_t> overflow = {}) {
     gradients.content = finite_bits<Gradient>(flat::total(), seed);
     if (overflow) gradients.content[*overflow] = Gradient::infinity;
@@ -130,21 +130,21 @@ struct training {
 
 inline double number(std::uint32_t bits) { return static_cast<double>(std::bit_cast<float>(bits)); }
 
-/// In FP32, with half a first in the last place u = 2^-24 for each rounding, numbers of the oracle are met to 32 u of
-/// the size of their terms:
-///   a gradient has been multiplied by the clip coefficient and decay been added: 2 u, 3 u with the rounded decay
-///   a first moment: β and 1 - β are rounded, second products, one sum: 4 u, and the gradient's 3 u
-///   a second moment: the same with a product and a gradient more: 5 u + 6 u, of which the root halves all but its own:
-///   7 u the scalars: 1 - β^t to 4 u, lr and their quotient: 6 u; the root of the other, and its reciprocal: 4 u the
-///   quotient of the moments: 7 u + 7 u + 4 u + 1 u; times the step 6 u + 1 u; the new weight: 1 u
+/// Tolerance: FP32 results agree with the oracle to 32 u of the size of their terms, where u = 2^-24 is half a unit in
+/// the last place, the error of one rounding:
+///   a gradient, multiplied by the clip coefficient, plus decay: 2 u, or 3 u with the rounded decay
+///   a first moment: β and 1 - β are rounded, two products, one sum: 4 u, and the gradient's 3 u
+///   a second moment: one product and one gradient more, 5 u + 6 u; the root halves all but its own error: 7 u
+///   the scalars: 1 - β^t to 4 u, lr and the quotient: 6 u; the root of the other scalar and its reciprocal: 4 u
+///   the quotient of the moments: 7 u + 7 u + 4 u + 1 u; times the step: 6 u + 1 u; the new weight: 1 u
 /// That is 27 u at most. A rule that takes more says so beside its definition (tests/reference/optimizers.cpp).
 /// Subnormals have an absolute error.
 inline bool is_near(double got, double want, double size) {
   return std::abs(got - want) <= 32 * 0x1p-24 * size + 0x1p-140;
 }
 
-/// How many elements are not what the oracle says after a step from `before` to `after`; what lies between the tensors
-/// must be as it was.
+/// The number of elements that differ from the oracle after a step from `before` to `after`. Memory between the tensors
+/// must not have changed.
 template <typename Training>
 std::uint64_t count_wrong(const Training& run, const reference::optimizer_settings& settings,
                           const training_state& before, const training_state& after, double unscale,

@@ -260,7 +260,7 @@ TEST_CASE("a checkpoint with forged notes is refused, and says why") {
   CHECK(load([](std::string&) {}).steps == 4);  // the helper makes what the library makes
   CHECK_THROWS_WITH(load([](std::string& notes) { notes.assign(1 << 20, '\x81'); }),
                     ContainsSubstring(file.string()) && ContainsSubstring("nested more than 16 deep"));
-  CHECK_THROWS_WITH(load_changed("/steps", 5), ContainsSubstring("count 5 steps, but its scaler 4"));
+  CHECK_THROWS_WITH(load_changed("/steps", 5), ContainsSubstring("count 5 steps, but its scaler counts 4"));
   CHECK_THROWS_WITH(load_changed("/tensors/0/name", "\x1b[2J"), ContainsSubstring("other tensors"));
   CHECK_THROWS_WITH(load_changed("/tensors/0/elements", 1u << 30), ContainsSubstring("other tensors"));
   CHECK_THROWS_WITH(load_changed("/tensors", json::array()), ContainsSubstring("other tensors"));

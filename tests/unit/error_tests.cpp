@@ -70,7 +70,7 @@ TEST_CASE("a fault of SYCL becomes an error with the operation, the device's wor
                                       ContainsSubstring("\"Device lost. (42)\"") && ContainsSubstring("checkpoint")));
   CHECK_THROWS_MATCHES(fail(sycl::errc::invalid), device_error, MessageMatches(ContainsSubstring("address")));
   CHECK_THROWS_MATCHES(fail(sycl::errc::memory_allocation), out_of_memory_error,
-                       MessageMatches(ContainsSubstring("free memory")));
+                       MessageMatches(ContainsSubstring("free device memory")));
 }
 
 TEST_CASE("what is no fault of SYCL stays as it is") {

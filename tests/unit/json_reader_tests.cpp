@@ -66,7 +66,7 @@ TEST_CASE("byte strings come back as they were") {
   const json document = {{"bytes", json::binary({0, 255, 128, 7})}, {"text", "t"}};
   const json read = syclamp::read_cbor(syclamp::to_cbor(document), "it");
   CHECK(read == document);
-  CHECK(syclamp::shown(read["bytes"]) == "a string of bytes");
+  CHECK(syclamp::shown(read["bytes"]) == "a byte string");
 }
 
 namespace {

@@ -165,7 +165,7 @@ TEST_CASE("a folder below one that others may write to is not trusted, unless th
       CAPTURE(mode, path);
       chmod(parent.c_str(), mode);
       CHECK_FALSE(cache.load(key));
-      CHECK(warnings.last.find("others may write to " + parent.string()) != std::string::npos);
+      CHECK(warnings.last.find("other users may write to " + parent.string()) != std::string::npos);
     }
     chmod(parent.c_str(), 01777);
     CHECK(cache.load(key) == content);

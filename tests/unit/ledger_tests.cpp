@@ -234,9 +234,9 @@ TEST_CASE("values that cannot be are refused with column, value and line") {
       {"\"step\":1", "\"step\":null", "step is empty"},
       {"\"step\":1", "\"step\":[1]", "step is neither"},
       {"\"step\":1", "\"step\":true", "step is neither"},
-      {"\"step\":1", "\"step\":1,\"step\":1", "step is there twice"},
-      {"\"step\":1", "\"step\":", "not an object of JSON"},
-      {"\"step\":1", "\"step\":1e999", "not an object of JSON"},
+      {"\"step\":1", "\"step\":1,\"step\":1", "step appears twice"},
+      {"\"step\":1", "\"step\":", "not a JSON object"},
+      {"\"step\":1", "\"step\":1e999", "not a JSON object"},
       {"\"applied\"", "7", "outcome is"},
       {"\"scale\":2", "\"scale\":\"2\"", "scale is"},
       {"\"scale\":2", "\"scale\":1e39", "scale is \"1e39\""},
@@ -248,7 +248,7 @@ TEST_CASE("values that cannot be are refused with column, value and line") {
   for (const wrong& mistake : in_json)
     CHECK_THROWS_WITH(read_ledger("\n" + replaced(short_json, mistake.old, mistake.by)),
                       ContainsSubstring("line 2") && ContainsSubstring(mistake.complaint));
-  CHECK_THROWS_WITH(read_ledger(replaced(short_csv, "amax", "step")), ContainsSubstring("step is there twice"));
+  CHECK_THROWS_WITH(read_ledger(replaced(short_csv, "amax", "step")), ContainsSubstring("step appears twice"));
   CHECK_THROWS_WITH(read_ledger("[" + short_json), ContainsSubstring("not closed"));
   CHECK_THROWS_WITH(read_ledger("[" + short_json + "] 1"), ContainsSubstring("follows"));
   CHECK_THROWS_WITH(read_ledger("[" + short_json + short_json + "]"), ContainsSubstring("commas"));
@@ -316,6 +316,6 @@ TEST_CASE("hostile ledgers are refused without harm") {
 TEST_CASE("a ledger of too many steps is refused at the first of them") {
   for (const std::string& whole : all_forms({odd_entry(), {}, odd_entry()})) {
     CHECK(read_ledger(whole, 3).size() == 3);
-    CHECK_THROWS_WITH(read_ledger(whole, 2), ContainsSubstring("line ") && ContainsSubstring("may have 2 steps"));
+    CHECK_THROWS_WITH(read_ledger(whole, 2), ContainsSubstring("line ") && ContainsSubstring("more than 2 steps"));
   }
 }

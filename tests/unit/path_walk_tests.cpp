@@ -91,8 +91,8 @@ TEST_CASE("where a user namespace hides root, root's folders and links are still
     if (!opens(system / "link" / "cache").empty()) return 3;
     if (!writes(system / "link" / "file").empty()) return 4;
     if (!has(opens(open / "cache"), "others may write to")) return 5;
-    if (!has(opens(shared / "link" / "cache"), "is a link of user")) return 6;
-    if (!has(writes(shared / "link" / "other"), "is a link of user")) return 7;
+    if (!has(opens(shared / "link" / "cache"), "is a symbolic link of user")) return 6;
+    if (!has(writes(shared / "link" / "other"), "is a symbolic link of user")) return 7;
     return 0;
   });
   if (failed == no_namespace) SKIP("this machine does not let users make namespaces");
@@ -108,8 +108,9 @@ TEST_CASE("a path that ends as a folder's name does is refused as an output") {
   for (const char* path : {"results/", "results//", "results/.", "link", "link/"}) {
     CAPTURE(path);
     const fs::path file = folder.path() / path;
-    CHECK_THROWS_WITH(syclamp::need_writable(file), ContainsSubstring("Is a directory; name a file in it"));
-    CHECK_THROWS_WITH(syclamp::write_output(file, "x"), ContainsSubstring("Is a directory; name a file in it"));
+    CHECK_THROWS_WITH(syclamp::need_writable(file), ContainsSubstring("Is a directory; add a file name to the path"));
+    CHECK_THROWS_WITH(syclamp::write_output(file, "x"),
+                      ContainsSubstring("Is a directory; add a file name to the path"));
   }
   CHECK_FALSE(fs::exists(results));
   CHECK(syclamp::open_folder(folder.path() / "", syclamp::path_trust::links).is_open());

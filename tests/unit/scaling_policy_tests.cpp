@@ -63,7 +63,7 @@ TEST_CASE("a policy that cannot be is refused by the name of the field, with its
       {"margin is 25", "24", [](auto& p) { p.margin = 25; }},
       {"spike_window is 1", "2 steps", [](auto& p) { p.spike_window = 1; }},
       {"spike_threshold is -1", "deviations", [](auto& p) { p.spike_threshold = -1; }},
-      {"mode is 7", "no such choice", [](auto& p) { p.mode = static_cast<scaling_mode>(7); }},
+      {"mode is 7", "no such value", [](auto& p) { p.mode = static_cast<scaling_mode>(7); }},
       {"growth_mode is 2", "powers of two", [](auto& p) { p.growth_mode = growth_kind::log_max; }},
   };
   for (const auto& [field, remedy, spoil] : wrong) {
@@ -158,7 +158,7 @@ TEST_CASE("hysteresis: the four kinds count different overflows") {
 TEST_CASE("a trace with a strange letter is refused with its place") {
   CHECK(read_trace(". i\nn").size() == 3);
   CHECK_THROWS_MATCHES(read_trace("..x"), invalid_argument,
-                       MessageMatches(ContainsSubstring("'x' at place 3") && ContainsSubstring("NaN")));
+                       MessageMatches(ContainsSubstring("'x' at position 3") && ContainsSubstring("NaN")));
 }
 
 TEST_CASE("a recorded run is replayed with another policy") {

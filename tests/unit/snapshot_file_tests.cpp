@@ -112,11 +112,12 @@ TEST_CASE("places that cannot be saved to are named, with the reason") {
   fs::create_directory(folder.path() / "sub");
   CHECK_THROWS_WITH(save_snapshot(small_snapshot(), folder.path() / "absent" / "state"),
                     ContainsSubstring("absent/state: No such file"));
-  CHECK_THROWS_WITH(save_snapshot(small_snapshot(), folder.path() / "sub"), ContainsSubstring("sub: it is not a file"));
+  CHECK_THROWS_WITH(save_snapshot(small_snapshot(), folder.path() / "sub"),
+                    ContainsSubstring("sub: it is not a regular file"));
   // Stands for all devices: a real one would be gone if this failed in the hands of root.
   REQUIRE(mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
   CHECK_THROWS_WITH(save_snapshot(small_snapshot(), folder.path() / "pipe"),
-                    ContainsSubstring("pipe: it is not a file"));
+                    ContainsSubstring("pipe: it is not a regular file"));
   CHECK(fs::is_fifo(folder.path() / "pipe"));
   CHECK_THROWS_AS(save_snapshot(small_snapshot(), ""), syclamp::error);
   CHECK_THROWS_AS(save_snapshot(small_snapshot(), folder.path() / std::string(300, 'x')), syclamp::error);

@@ -102,14 +102,15 @@ TEST_CASE("a file that lacks a field of its own version, or has one of another, 
   CHECK_THROWS_WITH(decoded(R"({"count": 3, "paint": "red"})", 1),
                     ContainsSubstring("the field \"number\" is missing"));
   CHECK_THROWS_WITH(decoded(R"({"number": 3, "paint": "red", "ratio": 1})", 1),
-                    ContainsSubstring("sample: the field \"ratio\" is not known"));
+                    ContainsSubstring("sample: the field \"ratio\" is unknown"));
   CHECK_THROWS_WITH(decoded(R"({"number": 3, "paint": "red", "ratio": 1, "label": "x", "sizes": []})", 2),
                     ContainsSubstring("the field \"count\" is missing"));
 }
 
 TEST_CASE("a file of a newer version is refused as such") {
-  CHECK_THROWS_WITH(decoded("{}", 3),
-                    "version is 3, of a newer syclamp; this one reads versions 1 to 2: use the newer one");
+  CHECK_THROWS_WITH(
+      decoded("{}", 3),
+      "version is 3, which a newer syclamp has written; this one reads versions 1 to 2, so use the newer one");
   CHECK_THROWS_WITH(decoded("{}", 0), ContainsSubstring("at least 1"));
 }
 

@@ -239,7 +239,7 @@ TEST_CASE("a reader sees the file that it opened, to its end and no further") {
   CHECK(part == "6789");
   CHECK_THROWS_WITH(reader.read(7, part.data(), part.size()), ContainsSubstring("state: it is truncated"));
   CHECK_THROWS_WITH(syclamp::file_reader(folder.path() / "absent"), ContainsSubstring("absent: No such file"));
-  CHECK_THROWS_WITH(syclamp::file_reader(folder.path()), ContainsSubstring("it is not a file"));
+  CHECK_THROWS_WITH(syclamp::file_reader(folder.path()), ContainsSubstring("it is not a regular file"));
 }
 
 TEST_CASE("links of the user are followed, also to a file that is yet to be made") {
@@ -255,7 +255,7 @@ TEST_CASE("links of the user are followed, also to a file that is yet to be made
   fs::create_symlink("about", folder.path() / "round");
   CHECK_THROWS_WITH(syclamp::write_output(folder.path() / "round", ""), ContainsSubstring("round: Too many levels"));
   CHECK_THROWS_WITH(syclamp::write_output(folder.path() / "no" / "file", ""),
-                    ContainsSubstring("No such file or directory; make the folder") && ContainsSubstring("/no"));
+                    ContainsSubstring("No such file or directory; create the folder") && ContainsSubstring("/no"));
 }
 
 TEST_CASE("links of another user are refused, wherever in a path they are") {
@@ -272,8 +272,8 @@ TEST_CASE("links of another user are refused, wherever in a path they are") {
   for (const fs::path& file : {file_link, folder_link / "precious"}) {
     CAPTURE(file);
     for (const auto& write : {syclamp::write_output, syclamp::replace_file})
-      CHECK_THROWS_WITH(write(file, "new"), ContainsSubstring("is a link of user 12345"));
-    CHECK_THROWS_WITH(syclamp::need_writable(file), ContainsSubstring("is a link of user 12345"));
+      CHECK_THROWS_WITH(write(file, "new"), ContainsSubstring("is a symbolic link of user 12345"));
+    CHECK_THROWS_WITH(syclamp::need_writable(file), ContainsSubstring("is a symbolic link of user 12345"));
     CHECK_THROWS_AS(syclamp::file_replacement(file), syclamp::error);
   }
   CHECK(content_of(precious) == "precious");
@@ -324,7 +324,7 @@ TEST_CASE("pipes, devices and open files are written to as they are; folders are
   close(open_file);
   CHECK(content_of(file) == "before after");
 
-  CHECK_THROWS_WITH(syclamp::replace_file(pipe, "x"), ContainsSubstring("it is not a file"));
+  CHECK_THROWS_WITH(syclamp::replace_file(pipe, "x"), ContainsSubstring("it is not a regular file"));
   CHECK_THROWS_AS(syclamp::write_output(folder.path(), "x"), syclamp::error);
   CHECK_THROWS_WITH(syclamp::need_writable(folder.path()), ContainsSubstring("Is a directory"));
   CHECK_THROWS_AS(syclamp::need_writable(""), syclamp::error);
@@ -340,14 +340,14 @@ TEST_CASE("an open socket of this process is written to, a socket in a folder is
   std::array<char, 64> received{};
   CHECK(recv(ends[1], received.data(), received.size(), MSG_DONTWAIT) == 4);
   CHECK(std::string(received.data()) == "sent");
-  CHECK_THROWS_WITH(syclamp::replace_file(number, "x"), ContainsSubstring("it is not a file"));
+  CHECK_THROWS_WITH(syclamp::replace_file(number, "x"), ContainsSubstring("it is not a regular file"));
   for (const int end : ends) close(end);
 
   const temporary_folder folder;
   const fs::path named = folder.path() / "socket";
   REQUIRE(mknod(named.c_str(), S_IFSOCK | 0600, 0) == 0);
-  CHECK_THROWS_WITH(syclamp::need_writable(named), ContainsSubstring("it is not a file"));
-  CHECK_THROWS_WITH(syclamp::write_output(named, "x"), ContainsSubstring("it is not a file"));
+  CHECK_THROWS_WITH(syclamp::need_writable(named), ContainsSubstring("it is not a regular file"));
+  CHECK_THROWS_WITH(syclamp::write_output(named, "x"), ContainsSubstring("it is not a regular file"));
 }
 
 TEST_CASE("a file that is too long is refused before it costs memory") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The non-linear functions that follow a matrix product.
+/// Activation functions.
 /// This header is compiled by the host and by every device compiler: it includes nothing but the standard library.
 #pragma once
 
@@ -10,17 +10,18 @@
 
 namespace SYCLAMP_NAMESPACE::matrix {
 
-/// Computed in FP32, whatever the storage.
+/// Activation functions. They are computed in FP32, whatever the storage type.
 enum class activation : std::uint32_t {
-  none,
-  relu,  ///< max(x, 0); a NaN stays one
-  gelu,  ///< x · Φ(x) in its usual approximation by tanh, as in GPT-2, JAX and cuBLASLt; within 5e-4 of the exact one
-  tanh,
+  none,  ///< x
+  relu,  ///< max(x, 0); NaN stays NaN
+  gelu,  ///< x · Φ(x) in the tanh approximation of GPT-2, JAX and cuBLASLt; within 5e-4 of the exact function
+  tanh,  ///< hyperbolic tangent
 };
 
-/// Every activation, for those who iterate over them.
+/// All activation functions.
 inline constexpr activation activations[] = {activation::none, activation::relu, activation::gelu, activation::tanh};
 
+/// The name of an activation: `none`, `relu`, `gelu` or `tanh`.
 constexpr const char* to_string(activation kind) {
   switch (kind) {
     case activation::none: return "none";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Products of matrices. Link to `syclamp::matrix`.
+/// The module `matrix`: matrix products. Link to `syclamp::matrix`.
 #pragma once
 
 #include <syclamp/matrix/activation.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Layers, losses and precision policies. Link to `syclamp::nn`.
+/// The module `nn`: layers, losses and precision policies. Link to `syclamp::nn`.
 #pragma once
 
 #include <syclamp/nn/layers.hpp>

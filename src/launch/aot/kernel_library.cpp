@@ -32,12 +32,10 @@ class linked_library final : public kernel_library {
   submitter find(const operation_base& op) const {
     const auto found = submitters_.find(&op);
     if (found == submitters_.end())
-      throw kernel_build_error(
-          fmt::format(
-              "the operation {} was not built, because the compiler of this build ({}) has no joint_matrix; use "
-              "another way to multiply matrices",
-              op.name, compiler()),
-          "");
+      throw kernel_build_error(fmt::format("the operation {} is not in this build, because its compiler ({}) has no "
+                                           "joint_matrix; choose another path of gemm, for example \"portable\"",
+                                           op.name, compiler()),
+                               "");
     return found->second;
   }
 

@@ -75,7 +75,7 @@ std::vector<char> compile(const sycl::device& device, const std::string& source,
 }
 
 std::vector<char> link(const sycl::context& context, const sycl::device& device, std::vector<char>& spirv) {
-  // All three have to live until the end: each refers to what the one before it holds.
+  // All three must outlive the build: each refers to memory of the one before it.
   const sycl::span<char> bytes(spirv);
   const auto object = experimental::get_kernel_bundle<sycl::bundle_state::object>(context, {device}, bytes);
   const bundle linked = sycl::link(object);

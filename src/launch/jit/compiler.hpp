@@ -22,8 +22,8 @@ std::string environment_key(const sycl::device& device);
 /// Everything but the source on which SPIR-V depends: compiler, runtime, options. It is the same on every machine.
 std::string spirv_key();
 
-/// Compiles `source`, which may include the embedded headers, to SPIR-V in a file that `link` takes. What comes out
-/// depends on no device: `device` is only where the compiler is asked for.
+/// Compiles `source`, which may include the embedded headers, to SPIR-V in a file that `link` takes. The result depends
+/// on no device. `device` only selects the compiler.
 /// \throws kernel_build_error with the compiler's log
 std::vector<char> compile(const sycl::device& device, const std::string& source,
                           const std::vector<std::string>& options = build_options());

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 // A file is: magic, length of the key, length of the content, checksum of the content, key, content.
 constexpr std::array<char, 8> magic = {'s', 'y', 'c', 'l', 'a', 'm', 'p', '1'};
 constexpr std::string_view suffix = ".kernels";
-constexpr std::uint64_t largest_file = std::uint64_t{1} << 30;  // hundreds of times what there is
+constexpr std::uint64_t largest_file = std::uint64_t{1} << 30;  // hundreds of times the size of a real file
 
 struct header {
   std::array<char, 8> magic;
@@ -48,7 +48,7 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// What concerns all kernels is said once, not for each of them.
+/// Warns once per process about a problem that concerns all kernels.
 void warn_once(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string>& said = *new std::set<std::string>;  // never destroyed: exit handlers may compile, too
@@ -57,10 +57,10 @@ void warn_once(const std::string& text) {
 }
 
 void warn_not_used(const fs::path& folder, std::string_view why) {
-  warn_once(
-      fmt::format("the kernel cache {} is not used, so kernels are compiled again by each process: {}; set "
-                  "SYCLAMP_CACHE_DIR to a folder that only you can change, or SYCLAMP_CACHE=off",
-                  folder.string(), why));
+  warn_once(fmt::format(
+      "the kernel cache {} is not used, so every process compiles its kernels again: {}; set SYCLAMP_CACHE_DIR to a "
+      "folder that only you can write to, or set SYCLAMP_CACHE=off to silence this warning",
+      folder.string(), why));
 }
 
 /// The folder, if it is there and can be trusted.
@@ -68,7 +68,7 @@ descriptor open_cache(const fs::path& folder, bool makes) {
   try {
     descriptor open = open_folder(folder, path_trust::folders, makes);
     if (!open.is_open() && (makes || (errno != ENOENT && errno != ENOTDIR)))
-      warn_not_used(folder, fmt::format("it cannot be {}: {}", makes ? "made" : "opened",
+      warn_not_used(folder, fmt::format("the folder cannot be {}: {}", makes ? "created" : "opened",
                                         std::generic_category().message(errno)));
     return open;
   } catch (const error& untrusted) {
@@ -107,8 +107,8 @@ std::uint64_t size_of_environment() {
   const char* const end = text.data() + text.size();
   const auto [stop, problem] = std::from_chars(text.data(), end, value);
   if (problem == std::errc{} && stop == end && value <= most) return value * mebibyte;
-  warn_once(fmt::format("SYCLAMP_CACHE_SIZE is {:?}; it must be a number of MiB, 0 for no limit; {} is used", text,
-                        kernel_cache::default_size / mebibyte));
+  warn_once(fmt::format("SYCLAMP_CACHE_SIZE is {:?}; it must be a whole number of MiB, or 0 for no limit; using {}",
+                        text, kernel_cache::default_size / mebibyte));
   return kernel_cache::default_size;
 }
 
@@ -116,7 +116,7 @@ bool may_write(const fs::path& folder) {
   const descriptor open = [&] {
     try {
       return open_folder(folder, path_trust::folders);
-    } catch (const error&) {  // told when it is used
+    } catch (const error&) {  // reported when the cache is used
       return descriptor();
     }
   }();
@@ -145,7 +145,7 @@ std::vector<kept_file> files_in(int folder) {
   return files;
 }
 
-/// Removes what has not been used for longest until the rest fits. The newest file stays, however large it is.
+/// Removes the least recently used files until the rest fits. The newest file stays, whatever its size.
 void forget_oldest(int folder, const std::string& newest, std::uint64_t size) {
   std::vector<kept_file> files = files_in(folder);
   std::uint64_t sum = 0;
@@ -179,8 +179,9 @@ std::vector<kernel_cache> kernel_cache::from_environment() {
   const std::uint64_t size = size_of_environment();
   if (first.empty() && environment("SYCLAMP_CACHE") != "off")
     warn_once(
-        "there is no folder for compiled kernels, so each process compiles them again: you have no home; set "
-        "SYCLAMP_CACHE_DIR to a folder of yours, or SYCLAMP_CACHE=off");
+        "there is no folder for compiled kernels, because the user has no home directory, so every process compiles "
+        "its kernels again; set SYCLAMP_CACHE_DIR to a folder of your own, or SYCLAMP_CACHE=off to silence this "
+        "warning");
   std::vector<kernel_cache> caches{kernel_cache(first, size)};
   if (!first.empty() && !may_write(first))
     if (const fs::path own = user_folder(); !own.empty() && own != first) caches.emplace_back(own, size);
@@ -197,10 +198,10 @@ std::optional<std::vector<char>> kernel_cache::load(const std::string& key) cons
   if (!folder.is_open()) return {};
   const fs::path path = file_of(key);
   const auto refuse = [&](std::string_view why) -> std::optional<std::vector<char>> {
-    warn("ignored the kernel cache file {}: {}; it will be written again", path.string(), why);
+    warn("ignoring the kernel cache file {}: {}; a new one will replace it", path.string(), why);
     return {};
   };
-  // Not to wait for a pipe that somebody has put there.
+  // O_NONBLOCK: opening a pipe that somebody has put there must not block.
   const descriptor file = open_at(folder.number(), path.filename().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!file.is_open()) {
     if (errno == ENOENT) return {};
@@ -208,7 +209,7 @@ std::optional<std::vector<char>> kernel_cache::load(const std::string& key) cons
   }
   struct stat status{};
   if (::fstat(file.number(), &status) != 0) return refuse(std::generic_category().message(errno));
-  if (!S_ISREG(status.st_mode)) return refuse("it is not a file, but a folder, a device or a pipe");
+  if (!S_ISREG(status.st_mode)) return refuse("it is not a regular file");
   if (!is_ours(status)) return refuse(fmt::format("it belongs to user {}", status.st_uid));
   if (others_may_write(status)) return refuse("others may write to it");
   const auto size = static_cast<std::uint64_t>(status.st_size);
@@ -239,7 +240,7 @@ void kernel_cache::store(const std::string& key, const std::vector<char>& conten
     const fs::path path = file_of(key);
     const std::string name = path.filename().string();
     remove_leftovers(folder.number());
-    constexpr mode_t owner_writes_all_read = 0644;  // as far as umask and folder let: a cache may be for everybody
+    constexpr mode_t owner_writes_all_read = 0644;  // umask applies as well: a cache may be shared by several users
     temporary_file file(folder.number(), path, owner_writes_all_read);
     const header head{magic, key.size(), content.size(), checksum(text_of(content))};
     file.write({reinterpret_cast<const char*>(&head), sizeof head});

@@ -21,7 +21,7 @@ namespace syclamp::launch {
 namespace jit {
 namespace {
 
-/// Kernels that become native code when they are first asked for, a family at a time.
+/// Builds native code for a family of kernels when one of them is first needed.
 class compiled_library final : public kernel_library {
  public:
   compiled_library(const sycl::queue& queue, const profile& tuning)
@@ -79,12 +79,12 @@ class compiled_library final : public kernel_library {
       try {
         return load(context_, device_, *bytes);
       } catch (const sycl::exception& refused) {
-        warn("ignored the kernel cache file {}: the runtime refused it ({}); it will be written again",
+        warn("ignoring the kernel cache file {}: the runtime rejected it ({}); a new one will replace it",
              cache.file_of(key).string(), refused.what());
       }
     }
-    // Kernels that were just built take the way that cached ones take. The compiler's own bundle must not outlive it:
-    // an engine that is destroyed at the end of the process would call into a library that is gone.
+    // Kernels that were just built are loaded from their bytes, like cached ones. The compiler's own bundle must not
+    // outlive the compiler: an engine destroyed at process exit would call into an unloaded library.
     std::vector<char> bytes = build(family, text);
     bundle loaded = load(context_, device_, bytes);
     caches.back().store(key, bytes);
@@ -98,8 +98,7 @@ class compiled_library final : public kernel_library {
         return link(context_, device_, *ready);
       } catch (const sycl::exception& refused) {
         warn(
-            "the kernels \"{}\" that were built with the library are not used, because {} refused them ({}); they are "
-            "compiled anew",
+            "the precompiled kernels \"{}\" are not used, because {} rejected them ({}); they are compiled now instead",
             family, device_.get_info<sycl::info::device::name>(), refused.what());
       }
     }
@@ -130,7 +129,7 @@ std::string environment_hint() { return suspicious_environment(); }
 
 std::string obstacle(const sycl::device& device) {
   if (std::string problem = driver_obstacle(device); !problem.empty()) return problem;
-  // Asking such a device loads the run-time compiler, which kernels that are ready do not need.
+  // This query loads the run-time compiler, which precompiled kernels do not need.
   const sycl::backend backend = device.get_backend();
   if (backend == sycl::backend::opencl || backend == sycl::backend::ext_oneapi_level_zero) return {};
   sycl::device copy = device;  // the query is not const

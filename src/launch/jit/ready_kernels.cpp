@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file is a header and the SPIR-V. The key is long, so a file has two sums of it that are computed in different ways.
+// A file is a header and the SPIR-V. The header has two different checksums of the key, because the key itself is long.
 constexpr std::array<char, 8> magic = {'s', 'y', 'c', 'l', 'S', 'P', 'V', '1'};
 constexpr std::size_t largest_file = std::size_t{1} << 28;
 
@@ -59,7 +59,7 @@ std::optional<std::vector<char>> load_ready_kernels(const fs::path& file, std::s
   const auto size = fs::file_size(file, failed);
   if (failed || size == 0) return {};  // an empty file: there was no device to compile for when the library was built
   const auto refuse = [&](std::string_view reason) {
-    warn("ignored {}, a file of syclamp's installation: {}; install syclamp again. The kernels are compiled instead",
+    warn("ignoring {}, a file of the syclamp installation: {}; reinstall syclamp. The kernels are compiled now instead",
          file.string(), reason);
     return std::optional<std::vector<char>>{};
   };

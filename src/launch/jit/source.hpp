@@ -11,8 +11,8 @@
 
 namespace syclamp::launch::jit {
 
-/// Where the embedded headers appear to the compiler. An absolute path that cannot exist on disk: a relative one would
-/// be sought in the working directory of the process first, and whoever can write there could change our kernels.
+/// Where the embedded headers appear to the compiler. An absolute path that cannot exist on disk. A relative path would
+/// first be searched in the working directory, where another user could replace the kernels.
 inline constexpr std::string_view embedded_root = "/dev/null/syclamp/";
 
 /// A kernel header as it was when the library was built, under the path by which kernels include it.
@@ -33,8 +33,7 @@ std::string family_source(std::string_view family, const profile& tuning);
 /// The embedded headers that `source` includes, and those that they include.
 std::vector<const embedded_file*> included_files(std::string_view source);
 
-/// All text that the compiler reads for `family`, but for SYCL's own headers: two families with the same text are the
-/// same.
+/// All text that the compiler reads for `family`, except SYCL's own headers. Equal text means equal kernels.
 std::string family_text(std::string_view family, const profile& tuning);
 
 }  // namespace syclamp::launch::jit

@@ -83,7 +83,7 @@ std::vector<word> single_item_kernels(const std::vector<instruction>& instructio
   return kernels;
 }
 
-/// Names that nobody reads. Those of functions stay: drivers may know a function by its name.
+/// Debug names that may be overwritten. Names of functions are kept, because drivers may use them.
 std::vector<instruction> spare_names(const std::vector<instruction>& instructions, std::size_t words) {
   std::set<word> named;
   for (const instruction& current : instructions)
@@ -148,7 +148,7 @@ std::size_t mark_vector_kernels(std::span<char> bytes) {
         words.insert(words.end(), name.begin(), name.end());
       }
     }
-    if (words.size() != module.words.size()) continue;  // not as we know modules: names before the execution modes
+    if (words.size() != module.words.size()) continue;  // unexpected layout: names come before the execution modes
     std::memcpy(bytes.data() + module.offset, words.data(), words.size() * sizeof(word));
     marked += kernels.size();
   }

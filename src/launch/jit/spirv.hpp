@@ -11,7 +11,7 @@ namespace syclamp::launch::jit {
 /// The words of every SPIR-V module in `bytes`, with the zeros that may follow a module left out.
 std::vector<std::vector<std::uint32_t>> spirv_modules(std::span<const char> bytes);
 
-/// Part of the keys of kernels. To be raised when `mark_vector_kernels` changes what it writes.
+/// Part of the keys of kernels. Increase it when the output of `mark_vector_kernels` changes.
 inline constexpr int mark_version = 1;
 
 /// Tells the CPU's driver not to vectorize kernels whose work-groups are one work-item: their packs are vectors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From names back to choices.
+// Converts names to enumeration values.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ constexpr const char* to_string(lr_schedule::shape kind) {
   return "";
 }
 
-/// Calls `see(value)` for each value of an enumeration that counts from 0. The first one past the last is called what
-/// every impossible value is called.
+/// Calls `see(value)` for each value of an enumeration that counts from 0. The end is the first value whose name is
+/// that of an invalid value.
 template <typename Enum, typename See>
 void for_each_value(See see) {
   const std::string_view impossible = to_string(static_cast<Enum>(~std::uint32_t{0}));

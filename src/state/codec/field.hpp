@@ -97,14 +97,14 @@ constexpr auto index(const char* name, Value Struct::* member) {
   return field<Struct, Value, field_kind::index>{name, member};
 }
 
-/// Whether an index points to nothing.
+/// True if an index means "no element".
 template <typename Field, typename Value>
 constexpr bool is_none(const Field&, const Value& value) {
   if constexpr (Field::kind == field_kind::index) return value == no_element;
   return false;
 }
 
-/// Makes an index point to nothing; false for other fields, which cannot.
+/// Sets an index to "no element". Returns false for other fields.
 template <typename Field, typename Value>
 constexpr bool set_none(const Field&, Value& value) {
   if constexpr (Field::kind == field_kind::index) value = no_element;

@@ -8,7 +8,7 @@
 
 namespace SYCLAMP_NAMESPACE {
 
-/// Converts to anything, for the compiler's eyes only.
+/// Converts to every type. Used only in unevaluated expressions.
 struct anything {
   template <typename T>
   operator T() const;
@@ -19,7 +19,7 @@ constexpr bool takes(std::index_sequence<Index...>) {
   return requires { Aggregate{(static_cast<void>(Index), anything{})...}; };
 }
 
-/// How many members an aggregate has: so many can be initialised, and no more.
+/// The number of members of an aggregate: the largest number of initialisers that it accepts.
 template <typename Aggregate, std::size_t AtLeast = 0>
 consteval std::size_t member_count() {
   if constexpr (takes<Aggregate>(std::make_index_sequence<AtLeast + 1>{})) {

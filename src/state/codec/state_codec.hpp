@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of a state as JSON, and back. What does not fit is refused by its path, which begins with what is read.
-// Reading takes the version of the file, which decides what fields it has.
+// Converts values of a state to JSON and back. Messages name the path of a wrong value, which begins with the name of
+// the document. The version of the file decides which fields it has.
 #pragma once
 
 #include <cmath>
@@ -138,13 +138,13 @@ void decode(const json& from, Value& to, const std::string& path, std::uint32_t 
   }
 }
 
-/// Anything, as a CBOR byte string: a text must be UTF-8 there.
+/// Any bytes, as a CBOR byte string. A CBOR text must be UTF-8.
 inline json encode_bytes(std::string_view bytes) { return json::binary({bytes.begin(), bytes.end()}); }
 
 /// A view of what is in `from`. Version 1 wrote them as CBOR texts, even if they were not UTF-8.
 inline std::string_view bytes_of(const json& from, const std::string& path, std::uint32_t version) {
   if (version == 1 && from.is_string()) return from.get_ref<const std::string&>();
-  if (!from.is_binary()) refuse(path, from, "a string of bytes");
+  if (!from.is_binary()) refuse(path, from, "a byte string");
   const std::vector<std::uint8_t>& bytes = from.get_binary();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -153,8 +153,8 @@ template <typename IsKnown>
 void refuse_unknown(const json& from, const std::string& path, IsKnown is_known) {
   for (const auto& [key, value] : from.items())
     if (!is_known(key))
-      throw invalid_argument(
-          fmt::format("{}: the field {} is not known; remove it, or use the version that wrote it", path, shown(key)));
+      throw invalid_argument(fmt::format(
+          "{}: the field {} is unknown; remove it, or use the version of syclamp that wrote it", path, shown(key)));
 }
 
 /// \return how many keys of `from` were used
@@ -195,12 +195,12 @@ bool has_field(const std::string& key, std::uint32_t version) {
   return is_known;
 }
 
-/// \param version  of the file: what this version lacks gets its default
+/// \param version  of the file: fields that this version lacks get their defaults
 template <typename Struct>
 void decode_fields(const json& from, Struct& to, const std::string& path, std::uint32_t version) {
   if (!from.is_object()) refuse(path, from, "an object");
   const std::size_t used = decode_members(from, to, path, version);
-  if (from.size() == used) return;  // all of them were found, so there is no other
+  if (from.size() == used) return;  // all keys were used, so none is unknown
   refuse_unknown(from, path, [&](const std::string& key) { return has_field<Struct>(key, version); });
 }
 
@@ -215,8 +215,9 @@ inline const json& member_of(const json& from, const char* key, const std::strin
 inline void check_version(std::uint32_t version, const std::string& path, std::uint32_t newest = newest_version) {
   if (version == 0) refuse(path, version, "at least 1");
   if (version > newest)
-    refuse(path, fmt::format("is {}, of a newer syclamp; this one reads versions 1 to {}: use the newer one", version,
-                             newest));
+    refuse(path, fmt::format(
+                     "is {}, which a newer syclamp has written; this one reads versions 1 to {}, so use the newer one",
+                     version, newest));
 }
 
 }  // namespace syclamp::state_codec

@@ -2,7 +2,7 @@
 // The fields of everything that a scaler or an optimizer saves: the one list from which all formats are written and
 // read. A new member that is not added here does not compile.
 //
-// A new field is a row that says in which version it came, and what older files have instead:
+// A new field is a row with the version that introduced it and the default for older files:
 //   field{"margin", &scaling_policy::margin}.added_in(5, 1.0),
 // The version of the format follows from these rows. docs/checkpoints.md lists what each version changed.
 #pragma once
@@ -220,7 +220,7 @@ constexpr bool are_alike(const First& first, const Second& second) {
          former == second.name_in(1);
 }
 
-/// Whether no member and no name is in a table twice: each row is like itself, and like no other.
+/// True if no member and no name is in a table twice.
 template <typename Struct>
 constexpr bool are_distinct() {
   std::size_t pairs = 0;

@@ -17,7 +17,7 @@ struct adam_rule {
   decay_rate beta1, beta2;
   float gradient_decay, weight_decay, step, eps;
 
-  /// The root of 1 - β2^t is taken out of the fraction, where it would be one more number to keep.
+  /// The root of 1 - β2^t is moved out of the fraction, which saves a register.
   [[gnu::always_inline]] explicit adam_rule(const group_step& now)
       : beta1(now.hyper.beta1),
         beta2(now.hyper.beta2),

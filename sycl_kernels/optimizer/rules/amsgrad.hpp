@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adam and AdamW with AMSGrad, apart from those without: a family is compiled as a whole, and few need this one.
+// Adam and AdamW with AMSGrad. A family of its own, because a family is compiled as a whole and few users need AMSGrad.
 #pragma once
 
 #include "sycl_kernels/optimizer/rules/adam.hpp"

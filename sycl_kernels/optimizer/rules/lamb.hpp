@@ -5,8 +5,8 @@
 //   u = (m / (1 - β1^t)) / (sqrt(v / (1 - β2^t)) + eps) + decay · w
 //   w = w - lr · |w| / |u| · u       norms of the whole tensor; their ratio is 1 if one of them is 0
 //
-// The first pass stores the moments and adds up the norms, the last one makes u again from them: 22 and 18 bytes a
-// parameter with FP16 gradients and copy, 42 with the inspection.
+// The first pass stores the moments and sums the norms. The last pass computes u again from the moments. With FP16
+// gradients and copy, the passes move 22 and 18 bytes per parameter, 42 with the inspection.
 #pragma once
 
 #include "sycl_kernels/optimizer/tensor_norms.hpp"

@@ -5,8 +5,8 @@
 //   m = β1 m + (g / (sqrt(v) + eps) + decay · w)
 //   w = w - lr · m
 //
-// The first pass reads the gradients, the last one everything: 2 and 20 bytes a parameter with FP16 gradients and copy,
-// 24 with the inspection.
+// The first pass reads the gradients, the last pass everything. With FP16 gradients and copy, the passes move 2 and 20
+// bytes per parameter, 24 with the inspection.
 #pragma once
 
 #include "sycl_kernels/optimizer/tensor_norms.hpp"

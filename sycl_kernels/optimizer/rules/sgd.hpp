@@ -15,7 +15,7 @@ struct sgd_rule {
   static constexpr unsigned states = Momentum ? 1 : 0;
   float lr, decay, momentum, fresh, of_gradient, of_momentum;
 
-  /// Which direction is taken is told by two factors instead of a branch.
+  /// Two factors select the direction, so that there is no branch.
   [[gnu::always_inline]] explicit sgd_rule(const group_step& now)
       : lr(now.lr),
         decay(now.decay_of_gradient()),

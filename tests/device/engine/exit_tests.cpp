@@ -41,7 +41,7 @@ TEST_CASE("an exit handler that was registered after the first use can do everyt
   CHECK_THAT(text, ContainsSubstring("applied 2"));
   for (const char* subject : {"step", "engine", "queue", "list", "scale", "wait", "preset", "end"})
     CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
-  CHECK_THAT(text, ContainsSubstring("inspect: refused, the process is ending and this thread can no longer compile"));
+  CHECK_THAT(text, ContainsSubstring("inspect: refused, the process is exiting and this thread can no longer compile"));
 }
 
 TEST_CASE("a thread that it starts can compile, too, and so can a handler that is the first to use the library") {
@@ -59,7 +59,7 @@ TEST_CASE("an exit handler or a static object that is older than the first engin
   CAPTURE(text);
   CHECK(status == 0);
   for (const char* subject : {"step", "engine", "queue", "list", "inspect", "scale", "wait"})
-    CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": refused, the process is ending"));
+    CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": refused, the process is exiting"));
   for (const char* subject : {"preset", "end"}) CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
 }
 

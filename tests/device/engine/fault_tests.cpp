@@ -39,9 +39,9 @@ TEST_CASE("an allocation that cannot be is an out_of_memory_error") {
   const engine engine;
 
   CHECK_THROWS_MATCHES(device_array<float>(engine, std::uint64_t{1} << 58), out_of_memory_error,
-                       MessageMatches(ContainsSubstring("free memory")));
+                       MessageMatches(ContainsSubstring("free device memory")));
   CHECK_THROWS_MATCHES(device_array<double>(engine, ~std::uint64_t{0}), out_of_memory_error,
-                       MessageMatches(ContainsSubstring("more than any memory holds")));
+                       MessageMatches(ContainsSubstring("exceeds the address space")));
 }
 
 TEST_CASE("a kernel that the runtime refuses is a device_error with the kernel's name") {

@@ -255,7 +255,7 @@ TEST_CASE("settings that would be sent by every replay are refused, and stay as 
                        MessageMatches(ContainsSubstring("every replay")));
   const auto nested = [&] { recorded_step(engine, [&] { optimizer.apply(); }); };
   CHECK_THROWS_MATCHES(recorded_step(engine, nested), misuse_error,
-                       MessageMatches(ContainsSubstring("recorded already")));
+                       MessageMatches(ContainsSubstring("already being recorded")));
 
   loss_scaler scaler(engine, {.init_scale = 8});
   CHECK_THROWS_AS(recorded_step(engine, [&] { scaler.set_policy({.init_scale = 16}); }), misuse_error);

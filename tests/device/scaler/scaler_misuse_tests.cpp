@@ -290,7 +290,7 @@ TEST_CASE("an index beyond the end of a list is refused with its size", "[misuse
   const engine& engine = all_engines().front();
   const device_buffer<float> memory(engine.queue(), {1.0f});
   const tensor_list list(engine, array_view(memory.data(), 1));
-  CHECK_THROWS_MATCHES(list[5], invalid_argument, says("tensor 5") && says("list of 1"));
-  CHECK_THROWS_MATCHES(list.name(5), invalid_argument, says("tensor 5") && says("list of 1"));
-  CHECK_THROWS_MATCHES(list.group(1), invalid_argument, says("tensor 1") && says("list of 1"));
+  CHECK_THROWS_MATCHES(list[5], invalid_argument, says("tensor 5") && says("has 1 tensors"));
+  CHECK_THROWS_MATCHES(list.name(5), invalid_argument, says("tensor 5") && says("has 1 tensors"));
+  CHECK_THROWS_MATCHES(list.group(1), invalid_argument, says("tensor 1") && says("has 1 tensors"));
 }

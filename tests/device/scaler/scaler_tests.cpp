@@ -189,12 +189,12 @@ TEST_CASE("misuse is refused with what to call, and changes nothing") {
   CHECK_THROWS_MATCHES(scaler.update(), misuse_error, says("call step()"));
   scaler.begin_step();
   code.backward(1.0f, 65536.0f);
-  CHECK_THROWS_MATCHES(scaler.update(), misuse_error, says("no gradients were looked at"));
+  CHECK_THROWS_MATCHES(scaler.update(), misuse_error, says("no gradients were inspected"));
   scaler.unscale(code.optimizer);
-  CHECK_THROWS_MATCHES(scaler.unscale(code.optimizer), misuse_error, says("unscaled already"));
+  CHECK_THROWS_MATCHES(scaler.unscale(code.optimizer), misuse_error, says("already unscaled"));
   const device_scalar max_norm(engine, 1.0f);
   CHECK_THROWS_MATCHES(scaler.step(code.optimizer, {.max_norm = max_norm}), misuse_error,
-                       says("give max_norm to unscale()"));
+                       says("pass max_norm to unscale()"));
   CHECK_THROWS_MATCHES(scaler.state(), misuse_error, says("call update() first"));
   scaler.step(code.optimizer);
   CHECK_THROWS_MATCHES(scaler.step(code.optimizer), misuse_error, says("call update() first"));

@@ -315,14 +315,14 @@ TEST_CASE("page: what the calls out of order say") {
     return "";
   };
   const auto contains = [](const char* text) { return Catch::Matchers::ContainsSubstring(text); };
-  CHECK_THAT(message([&] { scaler.step(optimizer); }), contains("nothing was scaled since the last update()"));
-  CHECK_THAT(message([&] { scaler.update(); }), contains("no gradients were looked at since the last update()"));
+  CHECK_THAT(message([&] { scaler.step(optimizer); }), contains("no loss was scaled since the last update()"));
+  CHECK_THAT(message([&] { scaler.update(); }), contains("no gradients were inspected since the last update()"));
   scaler.scale(code.loss);
   scaler.unscale(optimizer);
-  CHECK_THAT(message([&] { scaler.unscale(optimizer); }), contains("these gradients are unscaled already"));
-  CHECK_THAT(message([&] { scaler.step(optimizer, {.max_norm = 1.0f}); }), contains("give max_norm to unscale()"));
-  CHECK_THAT(message([&] { scaler.state(); }), contains("half a step cannot be saved"));
+  CHECK_THAT(message([&] { scaler.unscale(optimizer); }), contains("these gradients are already unscaled"));
+  CHECK_THAT(message([&] { scaler.step(optimizer, {.max_norm = 1.0f}); }), contains("pass max_norm to unscale()"));
+  CHECK_THAT(message([&] { scaler.state(); }), contains("in the middle of a step, which cannot be saved"));
   scaler.step(optimizer);
-  CHECK_THAT(message([&] { scaler.step(optimizer); }), contains("these gradients were dealt with already"));
-  CHECK_THAT(message([&] { scaler.unscale(optimizer); }), contains("these gradients were dealt with already"));
+  CHECK_THAT(message([&] { scaler.step(optimizer); }), contains("was already called for these gradients"));
+  CHECK_THAT(message([&] { scaler.unscale(optimizer); }), contains("was already called for these gradients"));
 }

@@ -266,7 +266,7 @@ TEST_CASE("lists that do not fit are refused with the tensor's name and the reme
   CHECK_THROWS_AS(inspector(fp32(0, 10)).unscale(fp32(20, 10), -2.0f), invalid_argument);
   CHECK_THROWS_MATCHES(cast(fp32(0, 10), fp32(20, 10), {.scales = s, .divide = true}), invalid_argument,
                        MessageMatches(ContainsSubstring("unscale")));
-  CHECK_THROWS_MATCHES(cast(fp32(0, 10), wide), invalid_argument, MessageMatches(ContainsSubstring("not written")));
+  CHECK_THROWS_MATCHES(cast(fp32(0, 10), wide), invalid_argument, MessageMatches(ContainsSubstring("does not write")));
   CHECK_THROWS_MATCHES(unscaled_gradients::never_scaled(fp16(10)), invalid_argument,
                        MessageMatches(ContainsSubstring("cast")));
   CHECK_THROWS_MATCHES(accumulate(fp32(0, 10), fp16(10), s), invalid_argument,

@@ -233,7 +233,7 @@ TEST_CASE("all addresses are set in one call, or none of them") {
   CHECK_THROWS_MATCHES(list.set_addresses(bad), invalid_argument,
                        MessageMatches(ContainsSubstring("tensor 1 (\"second\")")));
   CHECK_THROWS_MATCHES(list.set_addresses(std::vector<void*>{ones.data()}), invalid_argument,
-                       MessageMatches(ContainsSubstring("1 addresses for a list of 3")));
+                       MessageMatches(ContainsSubstring("1 addresses, but the list has 3")));
   CHECK(list[0].data() == nullptr);
   CHECK(list[1].data() == twos.data());
   CHECK(sum() == 80.0f);

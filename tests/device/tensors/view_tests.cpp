@@ -45,7 +45,7 @@ static_assert(!std::is_convertible_v<std::nullptr_t, element_pointer>, "nor does
 namespace {
 
 constexpr const char* read_only_message =
-    "tensor 0 (\"w\") is read-only: it was given as a pointer to const; give a pointer that may be written";
+    "tensor 0 (\"w\") is read-only, because it was given as a pointer to const; pass a pointer to non-const";
 
 template <typename Operation>
 void check_refused(Operation operation) {
@@ -122,7 +122,7 @@ TEST_CASE("a tensor made from a view has its number of elements") {
   CHECK(list.writable(0).data() == array.data());
   CHECK_THROWS_MATCHES(tensor_list(engine, {{.data = array, .count = 6, .name = "w"}}), invalid_argument,
                        MessageMatches(ContainsSubstring("tensor 0 (\"w\"): its count is 6") &&
-                                      ContainsSubstring("its view has 5 elements")));
+                                      ContainsSubstring("its view has only 5 elements")));
 }
 
 TEST_CASE("layers read matrices that may only be read") {
