@@ -15,6 +15,8 @@ import sys
 OURS = re.compile(r"^(?:vtable for |typeinfo for |typeinfo name for )?syclamp::v\d+_\d+::")
 NO_CLASS = re.compile(r"^typeinfo name|^typeinfo .*\(")  # the latter: of functions, for std::function
 INLINE_COPIES = "Wu"
+# One name for the settings of all optimizers: a new optimizer does not change the list.
+ALL_SETTINGS = re.compile(r"std::variant<(syclamp::v\d+_\d+::)sgd,[^<>]*>")
 
 
 def exported(library, known):
@@ -24,6 +26,7 @@ def exported(library, known):
     for line in lines.splitlines():
         kind, name = line.split(" ", 2)[1:]
         name = name.replace("[abi:cxx11]", "").replace("::__cxx11::", "::")
+        name = ALL_SETTINGS.sub(r"\1optimizer_settings", name)
         if OURS.match(name):
             if kind not in INLINE_COPIES and name not in known and not NO_CLASS.match(name):
                 symbols.add(name)
