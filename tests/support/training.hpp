@@ -32,7 +32,7 @@ inline const optimizer_case& any_tensor_wise_case() {
 template <typename Gradient>
 using copy_of = std::conditional_t<std::is_same_v<Gradient, float32>, void, Gradient>;
 
-/// Gradients that are scaled by 4 and to be clipped to third quarters.
+/// Gradients that are scaled by 4 and clipped to three quarters.
 inline constexpr syclamp::step_decision unscale_and_clip{1, 1.0f, 0.25f, 0.75f};
 inline constexpr double unscaled_and_clipped = 0.25 * 0.75;
 
