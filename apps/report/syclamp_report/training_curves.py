@@ -77,9 +77,7 @@ def _loss_axis(axes, curves, values):
     if low > 0.0 and top > 4.0 * low:
         axes.set_yscale("log")
         axes.set_ylim(low / 1.3, top * 1.3)
-        decades = math.log10(top / low)
-        subs = (1.0, 2.0, 5.0) if decades < 2.5 else (1.0, )
-        axes.yaxis.set_major_locator(_log_ticks(low / 1.3, top * 1.3, subs))
+        axes.yaxis.set_major_locator(loss_ticks(low / 1.3, top * 1.3))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.number(value, 1)))
     else:
@@ -87,10 +85,12 @@ def _loss_axis(axes, curves, values):
         axes.set_ylim(low - space, top + space)
 
 
-def _log_ticks(low, high, subs):
+def loss_ticks(low, high, most=8):
+    """Round numbers on a logarithmic axis, at most so many."""
+    subs = (1.0, 2.0, 5.0) if math.log10(high / low) < 2.7 else (1.0, )
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [sub * 10.0**e for e in exponents for sub in subs if low <= sub * 10.0**e <= high]
-    return FixedLocator(ticks[::math.ceil(len(ticks) / 8)] if ticks else [low, high])
+    return FixedLocator(ticks[::math.ceil(len(ticks) / most)] if ticks else [low, high])
 
 
 def _mark_end(axes, look, points):

@@ -40,12 +40,18 @@ def exponents(runs, name):
     return Chart("Exponents of the gradients", charts.svg(drawn, name, description), caption)
 
 
-def _histogram(axes, run, look, low, high):
-    """One panel; returns what it shows, in words."""
-    data = run.exponents
+def shares_by_exponent(data, low, high):
+    """The share of gradients for each exponent; the first and the last also count what lies beyond them."""
     shares = dict.fromkeys(range(low, high + 1), 0.0)
     for at, n in enumerate(data.counts):
         shares[min(max(data.lowest + at, low), high)] += n / data.total
+    return shares
+
+
+def _histogram(axes, run, look, low, high):
+    """One panel; returns what it shows, in words."""
+    data = run.exponents
+    shares = shares_by_exponent(data, low, high)
     zeros, bad = data.zeros / data.total, (data.infs + data.nans) / data.total
     for left, right, role in ((low - 1, SUBNORMAL, "lost"), (SUBNORMAL, NORMAL, "coarse"), (LARGEST, high + 1, "lost")):
         axes.axvspan(left, right, color=charts.colour(role), alpha=0.22, linewidth=0)
