@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""matplotlib figures that live in a page: they take their colours from its CSS variables, so they follow its colour scheme, and
-their text is text in the page's font."""
+"""The style of all figures. In a page their colours are CSS variables, so that they follow the colour scheme. Their text is text
+in the font of the page."""
 import contextlib
 import io
 import itertools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the numbers say, in sentences. Each is derived from the data, and left out where the data does not carry it."""
+"""Findings as sentences. Each one is derived from the data, and left out if the data does not support it."""
 import math
 
 from . import words
@@ -134,7 +134,7 @@ def _cost(training):
     run = named(training, "fp16-dynamic")
     if run is None or run.scaling_share is None:
         return None
-    return f"Scaling itself (inspecting the gradients, moving the scale) took {words.percent(run.scaling_share)} of a step."
+    return f"Inspecting the gradients and updating the scale took {words.percent(run.scaling_share)} of a step."
 
 
 def _sentence(clauses):

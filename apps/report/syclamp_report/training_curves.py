@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changes over steps: losses, accuracy, the scale. Each figure is a Chart, or None if there is nothing to draw."""
+"""Figures over steps: losses, accuracy and the scale. Each is a Chart, or None if there is nothing to draw."""
 import math
 
 from matplotlib.lines import Line2D
@@ -15,9 +15,9 @@ MOST_POINTS, MOST_MARKS = 300, 200
 def training_loss(runs, name):
     curves = [(run, look, run.loss_curve) for run, look in runs]
     pooled = max((math.ceil(len(curve) / MOST_POINTS) for _, _, curve in curves), default=1)
-    caption = "The loss of each batch, as the run itself sees it; runs have the same seed and the same order of data."
+    caption = "The loss of each training batch. All runs start from the same weights and see the same data in the same order."
     if any(len(run.loss_curve) < (run.steps or 0) for run, _ in runs):
-        caption += " Of long runs some of the batches are shown."
+        caption += " Of a long run only some batches are shown."
     if pooled > 1:
         caption += f" Each point is the mean of {pooled} values."
     return _curves(curves, name, "Training loss", "loss", caption, loss=True)
@@ -25,15 +25,15 @@ def training_loss(runs, name):
 
 def held_out_loss(runs, name):
     curves = [(run, look, [(step, loss) for step, loss, _ in run.held_out_curve]) for run, look in runs]
-    caption = ("The loss on data that is never trained on. A run that loses its small gradients falls more slowly, or stops: "
-               "nothing crashes, and no number looks wrong.")
+    caption = ("The loss on samples that are not used for training; lower is better. Look for the curve that stays above FP32’s: "
+               "that run has lost its small gradients. It does not crash, and no single number looks wrong.")
     return _curves(curves, name, "Held-out loss", "loss", caption, loss=True)
 
 
 def held_out_accuracy(runs, name):
     curves = [(run, look, [(step, accuracy) for step, _, accuracy in run.held_out_curve if accuracy is not None])
               for run, look in runs]
-    return _curves(curves, name, "Held-out accuracy", "accuracy", "The share of held-out samples that are classified rightly.")
+    return _curves(curves, name, "Held-out accuracy", "accuracy", "The share of held-out samples that are classified correctly; higher is better.")
 
 
 def _curves(curves, name, title, label, caption, loss=False):
@@ -141,9 +141,9 @@ def scales(runs, name):
     axes.set_xlabel("step")
     axes.set_ylabel("loss scale")
     charts.legend(drawn, axes, handles=handles)
-    caption = ("The loss is multiplied by this number before the backward pass, and gradients are divided by it after. A "
-               "dynamic scale grows after a number of good steps. If a gradient overflows, the step is skipped, no weight changes, and "
-               "the scale is lowered.")
+    caption = ("The loss is multiplied by the scale before the backward pass. The gradients are divided by it afterwards. A dynamic "
+               "scale grows after a number of steps without overflow. If a gradient overflows, the step is skipped: no weight "
+               "changes, and the scale is lowered. Look for skipped steps at the start, while the scale is still too large.")
     return Chart("Loss scale", charts.svg(drawn, name, "The loss scale over steps: " + "; ".join(described) + "."), caption)
 
 
