@@ -36,8 +36,8 @@ void progress_bar::show(double done, std::string_view title) {
   constexpr std::size_t width = 20;
   done = std::clamp(done, 0.0, 1.0);
   const auto full = static_cast<std::size_t>(done * width);
-  std::string line =
-      fmt::format("[{}{}] {:3.0f} %", std::string(full, '#'), std::string(width - full, '.'), std::floor(100 * done + 1e-6));
+  std::string line = fmt::format("[{}{}] {:3.0f} %", std::string(full, '#'), std::string(width - full, '.'),
+                                 std::floor(100 * done + 1e-6));
   if (done > skipped_) {
     const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     line += fmt::format(", {} left", duration_text(spent * (1 - done) / (done - skipped_)));

@@ -33,7 +33,8 @@ def held_out_loss(runs, name):
 def held_out_accuracy(runs, name):
     curves = [(run, look, [(step, accuracy) for step, _, accuracy in run.held_out_curve if accuracy is not None])
               for run, look in runs]
-    return _curves(curves, name, "Held-out accuracy", "accuracy", "The share of held-out samples that are classified correctly; higher is better.")
+    caption = "The share of held-out samples that are classified correctly; higher is better."
+    return _curves(curves, name, "Held-out accuracy", "accuracy", caption)
 
 
 def _curves(curves, name, title, label, caption, loss=False):
