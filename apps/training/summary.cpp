@@ -29,7 +29,7 @@ std::string percent(double share) {
   return fmt::format("{:.{}f} %", value, value < 10.0 && value > 0.0 ? 1 : 0);
 }
 
-/// Classifiers are judged by accuracy, which people know. All others are judged by their loss, relative to FP32.
+/// The accuracy of a classifier, which people know; otherwise the loss, relative to FP32's.
 std::string score(const run_result& run, const run_result& exact) {
   if (std::isfinite(run.accuracy())) return fmt::format("{:.1f} % accuracy", 100 * run.accuracy());
   if (&run == &exact) return fmt::format("a loss of {:.5f}", run.loss());

@@ -8,7 +8,7 @@ _SHORT = {"fp32": "FP32", "fp16-none": "FP16, no scaling", "fp16-static": "FP16,
           "bf16": "BF16"}
 _LONG = {"fp16-none": "FP16 without scaling", "fp16-static": "FP16 with a static scale",
          "fp16-dynamic": "FP16 with dynamic scaling"}
-_FIRST = ("fp16-none", "fp16-dynamic", "fp16-static", "bf16")  # the order in which one wants to hear of them
+_FIRST = ("fp16-none", "fp16-dynamic", "fp16-static", "bf16")  # the order of the sentences
 
 
 def short(run):
