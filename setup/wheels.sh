@@ -12,7 +12,8 @@ set -eu
 # Every file with its size, less what Python writes while it runs; and the lock file that it was made from.
 contents() { (cd "$1" && find . -type f ! -name '*.pyc' ! -name '.contents*' -printf '%s %p\n' | LC_ALL=C sort); cat "$2"; }
 
-locked="--quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all:"
+locked="--disable-pip-version-check --no-deps --require-hashes --only-binary :all:"
+[ -t 1 ] || locked="--quiet $locked" # on a terminal pip shows how far each download is
 
 install_wheels() { # install_wheels FOLDER LOCK
   python3 -m venv "$1"

@@ -9,12 +9,13 @@
 
 #include "apps/commands/commands.hpp"
 #include "apps/commands/train_options.hpp"
+#include "apps/commands/train_progress.hpp"
 #include "apps/support/interruption.hpp"
-#include "apps/support/progress_bar.hpp"
 #include "apps/support/report_page.hpp"
 #include "apps/support/standard_streams.hpp"
 #include "apps/training/result_json.hpp"
 #include "apps/training/result_table.hpp"
+#include "apps/training/summary.hpp"
 #include "support/printable.hpp"
 #include "support/whole_file.hpp"
 
@@ -81,15 +82,16 @@ task_result begin_of(const engine& engine, const task& measured, const train_opt
 }
 
 /// Adds the runs of a task to its result, one by one, so that an exception loses only the current run.
-void train_task(const engine& engine, const task& measured, const train_options& options, task_result& result) {
+void train_task(const engine& engine, const task& measured, const train_options& options, train_progress& progress,
+                task_result& result) {
   for (const run_settings& settings : runs_of(options)) {
     if (interruption::is_asked_for()) return;
-    const progress_bar bar(measured.name + " " + settings.name);
     trainer run(engine, measured, settings);
     if (options.resumes) run.load(options.checkpoint_file);
+    progress.begin_run(run.result().steps);
     saver save(run, options.checkpoint_file);
     const auto show = [&](std::uint64_t done, std::uint64_t all) {
-      bar.show(done, all);
+      progress.show(done, all);
       save.now_and_then();
     };
     const auto keep = [&] {
@@ -111,13 +113,23 @@ void train_task(const engine& engine, const task& measured, const train_options&
   result.interrupted = interruption::is_asked_for();
 }
 
+train_progress progress_of(const std::vector<task>& tasks, const train_options& options) {
+  std::vector<std::uint64_t> epochs;
+  for (const task& planned : tasks) epochs.push_back(options.epochs.value_or(planned.epochs));
+  std::vector<std::string> runs;
+  for (const run_settings& settings : runs_of(options)) runs.push_back(settings.name);
+  return {tasks, epochs, runs};
+}
+
 /// Trains the tasks in order until the user interrupts.
 /// \param results  receives the results so far, also if this throws
 void train_all(const engine& engine, const std::vector<task>& tasks, const train_options& options,
                std::vector<task_result>& results) {
+  train_progress progress = progress_of(tasks, options);
   for (const task& measured : tasks) {
     if (interruption::is_asked_for() && !results.empty()) return;
-    train_task(engine, measured, options, results.emplace_back(begin_of(engine, measured, options)));
+    train_task(engine, measured, options, progress, results.emplace_back(begin_of(engine, measured, options)));
+    progress.hide();
     if (results.back().runs.empty() && results.size() > 1) return results.pop_back();
     fmt::print("\n{}", training::table_of(results.back()));
     flush_output();
@@ -172,6 +184,7 @@ void run(const train_options& options) {
     rescue_results(options, results);
     throw;
   }
+  if (const std::string summary = training::summary_of(results); !summary.empty()) fmt::print("\n{}", summary);
   write_results(options, results);
   if (interruption::is_asked_for()) throw interrupted{interruption::signal()};
 }

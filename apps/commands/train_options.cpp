@@ -86,10 +86,12 @@ std::string explanation() {
 
 Tasks:
   field    A surrogate for a simulation: 8 parameters in, a damped spherical wave at 16 x 16 x 16 points out. Four
-           batches of 4096 samples. The loss is the mean over all points, so the gradient of an output is about 1e-7
-           times its error. That is near the smallest FP16 number, so it is lost without loss scaling.
-  digits   Handwritten digits of 8 x 8 pixels: the 1797 of scikit-learn, the last 360 held out. The file is --data FILE,
-           else $SYCLAMP_DATA/digits.csv, else the one that ./run setup downloads.
+           batches of 4096 samples. The loss is the mean over all points of all samples. The gradient of one output is
+           therefore about 1e-7 times its error, near the smallest FP16 number. Without loss scaling most of
+           these gradients become 0.
+  digits   Handwritten digits of 8 x 8 pixels: the 1797 that scikit-learn carries, 357 of them held out. The file is
+           --data FILE, else $SYCLAMP_DATA/digits.csv, else the one that ./run setup downloads. A batch has only 96
+           samples of 10 outputs. The gradients are large enough for FP16, so all runs learn equally well without scaling.
 
 Precision: master weights are always FP32. With fp16 and bf16, the model's working copy, the activations and the
 gradients are in that format. Sums of products, softmax and losses are FP32.

@@ -3,8 +3,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,26 +14,44 @@ namespace syclamp::program {
 namespace {
 
 constexpr const char* clear_line = "\r\033[K";
+constexpr std::size_t columns = 79;  // a line that wraps could not be cleared
 
 }  // namespace
 
-progress_bar::progress_bar(std::string title) : title_(std::move(title)), is_shown_(isatty(STDERR_FILENO) == 1) {
-  show(0, 1);
-}
+progress_bar::progress_bar() : is_shown_(isatty(STDERR_FILENO) == 1) {}
 
-progress_bar::~progress_bar() {
+progress_bar::~progress_bar() { hide(); }
+
+void progress_bar::hide() const {
   if (is_shown_) std::fputs(clear_line, stderr);
 }
 
-void progress_bar::show(std::uint64_t done, std::uint64_t all) const {
-  if (!is_shown_ || all == 0) return;
-  constexpr std::uint64_t width = 30;
-  const std::uint64_t full = done * width / all;
-  const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  const double left = done == 0 ? 0.0 : spent * static_cast<double>(all - done) / static_cast<double>(done);
-  const std::string bar = std::string(full, '#') + std::string(width - full, '.');
-  const std::string rest = done == 0 ? "" : fmt::format(" {:.0f} s left", left);
-  std::fputs(fmt::format("{}{:<22} [{}] {:3} %{}", clear_line, title_, bar, 100 * done / all, rest).c_str(), stderr);
+void progress_bar::skip(double done) {
+  skipped_ = done;
+  begin_ = std::chrono::steady_clock::now();
+}
+
+void progress_bar::show(double done, std::string_view title) {
+  if (!is_shown_) return;
+  constexpr std::size_t width = 20;
+  done = std::clamp(done, 0.0, 1.0);
+  const auto full = static_cast<std::size_t>(done * width);
+  std::string line = fmt::format("[{}{}] {:3.0f} %", std::string(full, '#'), std::string(width - full, '.'),
+                                 std::floor(100 * done + 1e-6));
+  if (done > skipped_) {
+    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    line += fmt::format(", {} left", duration_text(spent * (1 - done) / (done - skipped_)));
+  }
+  line += fmt::format(" ({})", title);
+  std::fputs((clear_line + line.substr(0, columns)).c_str(), stderr);
+}
+
+std::string duration_text(double seconds) {
+  constexpr double longest = 1e8;  // of three years and more nobody wants to know the minutes
+  const auto whole = static_cast<std::uint64_t>(std::lround(std::clamp(seconds, 0.0, longest)));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
 
 }  // namespace syclamp::program

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace syclamp::program {
 
@@ -12,17 +12,29 @@ namespace syclamp::program {
 /// error is not a terminal.
 class progress_bar {
  public:
-  explicit progress_bar(std::string title);
+  progress_bar();
   ~progress_bar();
   progress_bar(const progress_bar&) = delete;
   progress_bar& operator=(const progress_bar&) = delete;
 
-  void show(std::uint64_t done, std::uint64_t all) const;
+  /// Draws the bar.
+  /// \param done   share of all the work that is done, from 0 to 1; it only ever grows
+  /// \param title  what is being worked on; cut if the line would be too long
+  void show(double done, std::string_view title);
+
+  /// Work that was done before this process, for example by the run that is resumed: it says nothing about speed.
+  void skip(double done);
+
+  /// Clears the line, so that other output can be printed. The next call of `show` draws it again.
+  void hide() const;
 
  private:
-  std::string title_;
   bool is_shown_;
+  double skipped_ = 0.0;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
+
+/// "45 s", "2 min 05 s" or "1 h 02 min".
+std::string duration_text(double seconds);
 
 }  // namespace syclamp::program

@@ -47,7 +47,8 @@ struct task {
 /// Names of all tasks.
 inline constexpr const char* task_names[] = {"field", "digits"};
 
-/// Handwritten digits, 8 x 8 pixels: 1437 to learn from, the last 360 held out.
+/// Handwritten digits, 8 x 8 pixels: 1440 to learn from and 357 held out, split at random but always in the same way.
+/// Gradients of this task stay far above the smallest number of FP16, so it needs no loss scaling.
 /// \param file   lines of 64 pixels (0 to 16) and a label (0 to 9), as scikit-learn has them
 /// \param batch  0: that of the task
 /// \throws error that names the file and what is wrong with it, and says how to get it

@@ -4,6 +4,7 @@ import html.parser
 import json
 import os
 import pathlib
+import re
 import shlex
 import signal
 import struct
@@ -140,6 +141,33 @@ class Train(unittest.TestCase):
         for run in result["runs"]:
             self.assertAlmostEqual(run["loss_curve"][0][1], runs["fp32"]["loss_curve"][0][1], delta=1e-6)
 
+    def test_one_bar_over_all_runs_and_a_summary_of_five_lines(self):
+        leader, follower = os.openpty()
+        running = self.start("--compare", "--epochs", "2", *TINY, stdout=subprocess.PIPE, stderr=follower, text=True)
+        os.close(follower)
+        drawn = b""
+        try:
+            while more := os.read(leader, 1000):
+                drawn += more
+        except OSError:  # this is how Linux tells that the other side is closed
+            pass
+        finally:
+            os.close(leader)
+        shown, _ = running.communicate(timeout=300)
+        self.assertEqual(running.returncode, 0)
+        bars = [line for line in drawn.decode().split("\r\033[K") if line]
+        shares = [int(re.search(r"(\d+) %", bar)[1]) for bar in bars]
+        self.assertEqual((shares[0], shares[-1], shares), (0, 100, sorted(shares)))
+        self.assertGreaterEqual(len(set(shares)), 8)
+        for number, name in enumerate(("fp32", "fp16-none", "fp16-static", "fp16-dynamic", "bf16"), 1):
+            self.assertTrue(any(f"(run {number} of 5: field {name})" in bar for bar in bars), bars)
+        self.assertIn(" s left", bars[-2])
+        self.assertLess(max(map(len, bars)), 80)
+        self.assertTrue(drawn.endswith(b"\r\033[K"))
+        last = shown.rstrip("\n").splitlines()[-5:]
+        self.assertEqual([line[:17].rstrip() for line in last],
+                         ["Trained", "Plain FP16", "Dynamic scaling", "Its cost", "What to look at"])
+
     def test_a_fixed_scale_that_overflows_skips_every_step(self):
         result, _ = self.train("--scaling", "static:1e38", "--epochs", "1", *TINY)
         (run,) = result["runs"]
@@ -154,7 +182,7 @@ class Train(unittest.TestCase):
         one, _ = self.train("--task", "digits", "--epochs", "2", "--data", str(self.folder / "digits.csv"))
         (run,) = one["runs"]
         self.check_run(run, "digits")
-        self.assertEqual((one["batch"], run["steps"], run["name"]), (479, 6, "fp16-dynamic"))
+        self.assertEqual((one["batch"], run["steps"], run["name"]), (96, 30, "fp16-dynamic"))
         self.assertLess(run["loss"], run["loss_curve"][0][1])
         two, _ = self.train("--task", "digits", "--epochs", "2", env={"SYCLAMP_DATA": str(self.folder)})
         self.assertEqual(two["runs"][0]["loss_curve"], run["loss_curve"])
@@ -213,7 +241,7 @@ class Train(unittest.TestCase):
         os.close(follower)
         try:
             shown = b""
-            while b" s left" not in shown:
+            while b" left" not in shown:
                 shown += os.read(leader, 1000)
             running.terminate()
             running.wait(timeout=300)
@@ -235,7 +263,7 @@ class Train(unittest.TestCase):
         os.close(follower)
         try:
             shown = b""
-            while b" s left" not in shown:
+            while b" left" not in shown:
                 shown += os.read(leader, 1000)
             running.send_signal(signal.SIGINT)
             running.wait(timeout=300)
@@ -317,7 +345,7 @@ class Train(unittest.TestCase):
         page = self.folder / "new" / "page"
         done = call("--compare", "--epochs", "2", *TINY, "--report", str(page), env={"SYCLAMP_PYTHON": str(REPORT_PYTHON)})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn(str(page / "index.html"), done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1], f"The report is {page / 'index.html'}")
         words = Words((page / "index.html").read_text())
         self.assertEqual(words.rows, ["FP32", "FP16, no scaling", "FP16, static", "FP16, dynamic", "BF16"])
         self.assertIn("of the weights’ gradients", str(words))

@@ -159,7 +159,7 @@ class Sentences(unittest.TestCase):
         self.assertEqual(said[-3:], [
             "Without scaling 97.3\u202f% of the FP16 gradients were zero, with dynamic scaling <\u202f0.01\u202f% and in FP32 0\u202f%.",
             "Dynamic scaling skipped 8 of 1\u202f400 steps and ended at a scale of 2¹⁶.",
-            "Scaling itself (inspecting the gradients, moving the scale) took 0.42\u202f% of a step."])
+            "Inspecting the gradients and updating the scale took 0.42\u202f% of a step."])
 
     def test_zeros_of_the_output_and_of_the_weights_are_told_apart(self):
         def run(name, output, weights):

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""matplotlib figures that live in a page: they take their colours from its CSS variables, so they follow its colour scheme, and
-their text is text in the page's font."""
+"""The style of all figures. In a page their colours are CSS variables, so that they follow the colour scheme. Their text is text
+in the font of the page."""
 import contextlib
 import io
 import itertools
+import json
+import pathlib
 import re
 import xml.etree.ElementTree as xml
 from dataclasses import dataclass
@@ -21,8 +23,19 @@ _COLOURS = {role: f"#fe{at:02x}ef" for at, role in enumerate(_ROLES)}
 _VARIABLES = {colour: f"var(--{role})" for role, colour in _COLOURS.items()}
 
 
+SVG = "http://www.w3.org/2000/svg"
+
+
 def colour(role):
     return _COLOURS[role]
+
+
+def theme(name):
+    """The colours of the style sheet for "light" or "dark", by role: for pictures that no style sheet reaches."""
+    sheet = (pathlib.Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+    light, dark = sheet.split("@media (prefers-color-scheme: dark)")
+    block = {"light": light, "dark": dark}[name].split("}")[0]
+    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
 
 
 @dataclass(frozen=True)
@@ -82,11 +95,11 @@ def style(name):
         yield
 
 
-def figure(height, **subplots):
-    """A figure of the page's width, and its axes. Called inside `style`."""
-    drawn = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
+def figure(height, width=WIDTH, mosaic=None, **subplots):
+    """A figure, by default of the page's width, and its axes. A mosaic gives them by name. Called inside `style`."""
+    drawn = Figure(figsize=(width / 72, height / 72), layout="constrained")
     drawn.get_layout_engine().set(w_pad=2 / 72, h_pad=3 / 72, hspace=0.0, wspace=0.0)
-    return drawn, drawn.subplots(**subplots)
+    return drawn, drawn.subplot_mosaic(mosaic) if mosaic else drawn.subplots(**subplots)
 
 
 def legend(drawn, axes, columns=2, handles=None):
@@ -97,14 +110,35 @@ def legend(drawn, axes, columns=2, handles=None):
 
 
 def svg(drawn, name, description):
-    """The figure as an element of the page. `name` makes its ids its own; `description` is read to who cannot see it."""
+    """The figure as an element of the page. `name` makes its ids unique; screen readers read `description` aloud."""
+    root = _tree(drawn, name, _VARIABLES)
+    root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": description}
+    # The serializer escapes; the names of tensors and runs are nothing but text here.
+    return Markup(xml.tostring(root, encoding="unicode"))
+
+
+def svg_file(drawn, name, description, colours, metadata):
+    """The figure as the text of an SVG file. `colours` has a colour for each role; `metadata` becomes JSON in the file."""
+    root = _tree(drawn, name, {drawn_in: colours[role] for role, drawn_in in _COLOURS.items()})
+    _, _, width, height = root.attrib["viewBox"].split()
+    root.attrib = {"xmlns": SVG, "viewBox": root.attrib["viewBox"], "width": width, "height": height, "role": "img",
+                   "font-family": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"}
+    for tag, text in (("metadata", json.dumps(metadata, indent=1)), ("desc", description)):
+        element = xml.Element(tag)
+        element.text = text
+        root.insert(0, element)
+    return xml.tostring(root, encoding="unicode") + "\n"
+
+
+def _tree(drawn, name, colours):
+    """The figure's elements: ids are unique by `name`, colours are replaced, and what says nothing is left out."""
     text = io.StringIO()
     drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     root = xml.fromstring(text.getvalue())
     used = set(re.findall(r"#([\w-]+)", text.getvalue()))
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
-        element.attrib = {key.rpartition("}")[2]: _in_page(value, key, name) for key, value in element.attrib.items()
+        element.attrib = {key.rpartition("}")[2]: _in_page(value, key, name, colours) for key, value in element.attrib.items()
                           if key != "id" or value in used}
         if element.tag != "text":
             element.text = element.tail = None
@@ -113,16 +147,14 @@ def svg(drawn, name, description):
             if child.tag in ("metadata", "style"):
                 parent.remove(child)
     _shorten(root)
-    root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": description}
-    # The serializer escapes; the names of tensors and runs are nothing but text here.
-    return Markup(xml.tostring(root, encoding="unicode"))
+    return root
 
 
-def _in_page(value, key, name):
+def _in_page(value, key, name, colours):
     if key == "id":
         return f"{name}-{value}"
     value = re.sub(r"(url\(#|^#)(?![0-9a-f]{6}$)", rf"\g<1>{name}-", value)
-    value = re.sub(r"#[0-9a-f]{6}\b", lambda found: _VARIABLES.get(found[0], found[0]), value)
+    value = re.sub(r"#[0-9a-f]{6}\b", lambda found: colours.get(found[0], found[0]), value)
     value = re.sub(r"font: (?:\w+ )?([\d.]+)px [^;]*", r"font-size: \1px", value)
     if key == "d":
         value = re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), value)

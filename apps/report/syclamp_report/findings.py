@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the numbers say, in sentences. Each is derived from the data, and left out where the data does not carry it."""
+"""Findings as sentences. Each one is derived from the data, and left out if the data does not support it."""
 import math
 
 from . import words
@@ -8,7 +8,7 @@ _SHORT = {"fp32": "FP32", "fp16-none": "FP16, no scaling", "fp16-static": "FP16,
           "bf16": "BF16"}
 _LONG = {"fp16-none": "FP16 without scaling", "fp16-static": "FP16 with a static scale",
          "fp16-dynamic": "FP16 with dynamic scaling"}
-_FIRST = ("fp16-none", "fp16-dynamic", "fp16-static", "bf16")  # the order in which one wants to hear of them
+_FIRST = ("fp16-none", "fp16-dynamic", "fp16-static", "bf16")  # the order of the sentences
 
 
 def short(run):
@@ -134,7 +134,7 @@ def _cost(training):
     run = named(training, "fp16-dynamic")
     if run is None or run.scaling_share is None:
         return None
-    return f"Scaling itself (inspecting the gradients, moving the scale) took {words.percent(run.scaling_share)} of a step."
+    return f"Inspecting the gradients and updating the scale took {words.percent(run.scaling_share)} of a step."
 
 
 def _sentence(clauses):

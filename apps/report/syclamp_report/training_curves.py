@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changes over steps: losses, accuracy, the scale. Each figure is a Chart, or None if there is nothing to draw."""
+"""Figures over steps: losses, accuracy and the scale. Each is a Chart, or None if there is nothing to draw."""
 import math
 
 from matplotlib.lines import Line2D
@@ -15,9 +15,9 @@ MOST_POINTS, MOST_MARKS = 300, 200
 def training_loss(runs, name):
     curves = [(run, look, run.loss_curve) for run, look in runs]
     pooled = max((math.ceil(len(curve) / MOST_POINTS) for _, _, curve in curves), default=1)
-    caption = "The loss of each batch, as the run itself sees it; runs have the same seed and the same order of data."
+    caption = "The loss of each training batch. All runs start from the same weights and see the same data in the same order."
     if any(len(run.loss_curve) < (run.steps or 0) for run, _ in runs):
-        caption += " Of long runs some of the batches are shown."
+        caption += " Of a long run only some batches are shown."
     if pooled > 1:
         caption += f" Each point is the mean of {pooled} values."
     return _curves(curves, name, "Training loss", "loss", caption, loss=True)
@@ -25,15 +25,16 @@ def training_loss(runs, name):
 
 def held_out_loss(runs, name):
     curves = [(run, look, [(step, loss) for step, loss, _ in run.held_out_curve]) for run, look in runs]
-    caption = ("The loss on data that is never trained on. A run that loses its small gradients falls more slowly, or stops: "
-               "nothing crashes, and no number looks wrong.")
+    caption = ("The loss on samples that are not used for training; lower is better. Look for the curve that stays above FP32’s: "
+               "that run has lost its small gradients. It does not crash, and no single number looks wrong.")
     return _curves(curves, name, "Held-out loss", "loss", caption, loss=True)
 
 
 def held_out_accuracy(runs, name):
     curves = [(run, look, [(step, accuracy) for step, _, accuracy in run.held_out_curve if accuracy is not None])
               for run, look in runs]
-    return _curves(curves, name, "Held-out accuracy", "accuracy", "The share of held-out samples that are classified rightly.")
+    caption = "The share of held-out samples that are classified correctly; higher is better."
+    return _curves(curves, name, "Held-out accuracy", "accuracy", caption)
 
 
 def _curves(curves, name, title, label, caption, loss=False):
@@ -77,9 +78,7 @@ def _loss_axis(axes, curves, values):
     if low > 0.0 and top > 4.0 * low:
         axes.set_yscale("log")
         axes.set_ylim(low / 1.3, top * 1.3)
-        decades = math.log10(top / low)
-        subs = (1.0, 2.0, 5.0) if decades < 2.5 else (1.0, )
-        axes.yaxis.set_major_locator(_log_ticks(low / 1.3, top * 1.3, subs))
+        axes.yaxis.set_major_locator(loss_ticks(low / 1.3, top * 1.3))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.number(value, 1)))
     else:
@@ -87,10 +86,12 @@ def _loss_axis(axes, curves, values):
         axes.set_ylim(low - space, top + space)
 
 
-def _log_ticks(low, high, subs):
+def loss_ticks(low, high, most=8):
+    """Round numbers on a logarithmic axis, at most so many."""
+    subs = (1.0, 2.0, 5.0) if math.log10(high / low) < 2.7 else (1.0, )
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [sub * 10.0**e for e in exponents for sub in subs if low <= sub * 10.0**e <= high]
-    return FixedLocator(ticks[::math.ceil(len(ticks) / 8)] if ticks else [low, high])
+    return FixedLocator(ticks[::math.ceil(len(ticks) / most)] if ticks else [low, high])
 
 
 def _mark_end(axes, look, points):
@@ -141,9 +142,9 @@ def scales(runs, name):
     axes.set_xlabel("step")
     axes.set_ylabel("loss scale")
     charts.legend(drawn, axes, handles=handles)
-    caption = ("The loss is multiplied by this number before the backward pass, and gradients are divided by it after. A "
-               "dynamic scale grows after a number of good steps. If a gradient overflows, the step is skipped, no weight changes, and "
-               "the scale is lowered.")
+    caption = ("The loss is multiplied by the scale before the backward pass. The gradients are divided by it afterwards. A dynamic "
+               "scale grows after a number of steps without overflow. If a gradient overflows, the step is skipped: no weight "
+               "changes, and the scale is lowered. Look for skipped steps at the start, while the scale is still too large.")
     return Chart("Loss scale", charts.svg(drawn, name, "The loss scale over steps: " + "; ".join(described) + "."), caption)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All figures of a training, and the one of its time."""
+"""All figures of a training, and the figure of its step time."""
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
@@ -61,6 +61,6 @@ def step_time(runs, name):
     if any(phase in run.step_seconds for run in shown for phase in ("inspect", "update")):
         handles.append(Patch(color=charts.colour("scaling"), label="scaling"))
     charts.legend(drawn, axes, columns=3, handles=handles)
-    caption = ("Where the time of a step goes. Scaling is what it costs to inspect all gradients and to move the scale; apply is "
-               "the optimizer, which unscales on the way at no cost of its own.")
+    caption = ("The time of one training step, by phase. Scaling is the time to inspect all gradients and to update the scale. Apply "
+               "is the optimizer, which also unscales the gradients. Look at how thin the part of scaling is.")
     return Chart("Time of a step", charts.svg(drawn, name, "Time of a step. " + "; ".join(described) + "."), caption)

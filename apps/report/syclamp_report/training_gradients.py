@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens to gradients: how large they are, and where they become zero."""
+"""Figures of gradients: how large they are, and in which tensors they become zero."""
 from matplotlib.ticker import FuncFormatter
 
 from . import charts, words
@@ -31,21 +31,27 @@ def exponents(runs, name):
     bottom.set_xlabel("size of a gradient")
     steps = {run.exponents.step for run, _ in shown}
     when = f" on step {words.count(steps.pop())}" if len(steps) == 1 and None not in steps else ""
-    caption = (f"How large gradients are{when}, by powers of two, as they are stored: in FP16 runs after the loss was scaled. "
-               f"FP16 has normal numbers from {words.power(NORMAL)} to 65504 = 2¹⁵·(2 − 2⁻¹⁰), and below them subnormal ones, with "
-               f"fewer and fewer bits, down to {words.power(SUBNORMAL)}. What is smaller still becomes 0: that is underflow. What is "
-               "larger becomes Inf. Scaling moves the whole histogram to the right. The bands are FP16’s in all panels; FP32 and "
-               "BF16 reach much further. Zeros have a bar of their own, cut where it is too high.")
+    caption = (f"The size of the gradients{when}, by powers of two, as they are stored. FP16 runs store scaled gradients. "
+               "Look at how much of a histogram lies in the left band: FP16 stores such gradients as 0, which is called underflow. "
+               f"Between {words.power(SUBNORMAL)} and {words.power(NORMAL)} FP16 keeps fewer bits. Values from {words.power(LARGEST)} on "
+               "become Inf. Scaling moves the whole histogram to the right. The bands are FP16’s in all panels; FP32 and BF16 have a "
+               "much larger range. The hatched bar counts zeros. It is cut off where it would be too high.")
     description = "Histograms of gradient exponents: " + "; ".join(described) + "."
     return Chart("Exponents of the gradients", charts.svg(drawn, name, description), caption)
+
+
+def shares_by_exponent(data, low, high):
+    """The share of gradients for each exponent; the first and the last also count what lies beyond them."""
+    shares = dict.fromkeys(range(low, high + 1), 0.0)
+    for at, n in enumerate(data.counts):
+        shares[min(max(data.lowest + at, low), high)] += n / data.total
+    return shares
 
 
 def _histogram(axes, run, look, low, high):
     """One panel; returns what it shows, in words."""
     data = run.exponents
-    shares = dict.fromkeys(range(low, high + 1), 0.0)
-    for at, n in enumerate(data.counts):
-        shares[min(max(data.lowest + at, low), high)] += n / data.total
+    shares = shares_by_exponent(data, low, high)
     zeros, bad = data.zeros / data.total, (data.infs + data.nans) / data.total
     for left, right, role in ((low - 1, SUBNORMAL, "lost"), (SUBNORMAL, NORMAL, "coarse"), (LARGEST, high + 1, "lost")):
         axes.axvspan(left, right, color=charts.colour(role), alpha=0.22, linewidth=0)
@@ -106,8 +112,8 @@ def underflow(runs, name):
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("share of the tensor’s gradients")
     charts.legend(drawn, axes)
-    caption = ("The symbol is the share of gradients that are zero; the line after it, the share that is "
-               "subnormal and has lost bits. Where FP16’s share is larger than FP32’s, gradients were lost.")
+    caption = ("The symbol marks the share of gradients that are zero. The line to its right is the share that is subnormal and has "
+               "lost bits. Look for tensors where a symbol of FP16 is to the right of FP32’s: there gradients were lost.")
     if len(kept) < len(names):
         caption += f" Shown are the {len(kept)} of {len(names)} tensors with the most zeros."
     described = "; ".join(f"{each}: " + ", ".join(f"{label_of(run)} {words.percent(tensors[each].zero_share)}"
