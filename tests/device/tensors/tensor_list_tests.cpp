@@ -284,6 +284,8 @@ TEST_CASE("addresses are asked for where the device cannot read all memory, and 
   const device_buffer<float> memory(engine.queue(), {1.0f});
   const std::vector<float> of_host(1);
   const auto address = [](const float* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
+  if (sycl::get_pointer_type(of_host.data(), engine.queue().get_context()) != sycl::usm::alloc::unknown)
+    SKIP("this runtime takes every address of the host for USM memory");
   address_checks checks(engine.queue(), 1, false);
   CHECK(checks.is_known(0));
   CHECK_FALSE(checks.is_known(address(memory.data())));
