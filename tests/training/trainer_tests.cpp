@@ -184,6 +184,24 @@ TEST_CASE("FP16 without scaling loses gradients that FP32 has") {
   CHECK(lossy.result().scales.points().size() == 4);
 }
 
+TEST_CASE("FP16 without scaling stops learning early, and with dynamic scaling it learns what FP32 learns") {
+  const engine engine = timed_engine();
+  const task field = field_task(2048);  // the demo has 4096, which loses more and takes twice as long
+  run_settings plain{.name = "fp32", .precision = "fp32", .scaling = "none"};
+  plain.policy.mode = scaling_mode::disabled;
+  run_settings narrow = plain;
+  narrow.formats = precision_preset("mixed_float16");
+  const auto loss_of = [&](const run_settings& settings) {
+    trainer trained(engine, field, settings);
+    trained.train(20, {});
+    return trained.result().loss();
+  };
+  const double exact = loss_of(plain), lossy = loss_of(narrow), scaled = loss_of(dynamic_fp16(0x1p24));
+  CAPTURE(exact, lossy, scaled);
+  CHECK(lossy > 1.2 * exact);
+  CHECK(std::abs(scaled / exact - 1) < 0.02);
+}
+
 TEST_CASE("a run that is told to stop ends with its results so far, and resumes as if it had never stopped") {
   const engine engine = timed_engine();
   const task field = field_task(batch_size);
