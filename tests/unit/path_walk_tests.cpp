@@ -90,7 +90,7 @@ TEST_CASE("where a user namespace hides root, root's folders and links are still
     if (!opens(shared / "cache").empty()) return 2;
     if (!opens(system / "link" / "cache").empty()) return 3;
     if (!writes(system / "link" / "file").empty()) return 4;
-    if (!has(opens(open / "cache"), "others may write to")) return 5;
+    if (!has(opens(open / "cache"), "other users may write to")) return 5;
     if (!has(opens(shared / "link" / "cache"), "is a symbolic link of user")) return 6;
     if (!has(writes(shared / "link" / "other"), "is a symbolic link of user")) return 7;
     return 0;

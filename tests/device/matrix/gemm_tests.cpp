@@ -331,13 +331,13 @@ TEST_CASE("gemm refuses what does not fit, and says why") {
   refused(b.view(), a.view(), c.view(), "B is 4 x 6");
   refused(a.view(), transposed(b.view()), c.view(), "5 x 6 (transposed)");
   refused(a.view(), b.view(), transposed(at(c.view(), 5, 4)), "C is transposed");
-  refused(a.view(), b.view(), at(c.view(), 4, 5, 3), "begin 3 apart");
+  refused(a.view(), b.view(), at(c.view(), 4, 5, 3), "stride is only 3");
   refused(matrix_view(a.view().data(), 4, 6, element_type::float64), b.view(), c.view(), "float64");
   refused(matrix_view(nullptr, 4, 6, element_type::float32), b.view(), c.view(), "A is null");
   refused(matrix_view(static_cast<char*>(a.view().data()) + 1, 4, 6, element_type::float32), b.view(), c.view(),
           "multiple");
   refused(batched(a.view(), 2, 24), b.view(), c.view(), "2 matrices");
-  refused(a.view(), b.view(), batched(at(c.view(), 4, 5), 2, 19), "begin 19 apart");
+  refused(a.view(), b.view(), batched(at(c.view(), 4, 5), 2, 19), "batch stride is only 19");
   refused(a.view(), b.view(), at(a.view(), 4, 5), "overlaps A");
   refused(a.view(), b.view(), at(b.view(), 4, 5), "overlaps B");
   refused(a.view(), b.view(), c.view(), "5 columns", {.bias = array_view(b.view().data(), 4, element_type::float32)});

@@ -216,7 +216,7 @@ TEST_CASE("settings and parameters that cannot be used are refused by name, with
                          MessageMatches(ContainsSubstring(why)));
   };
   rejected({{.gradient = {g.data(), 10}, .name = "bias"}}, "\"bias\") has no weights");
-  rejected({{.gradient = {g.data(), 10}, .model = {w.data(), 11}}}, "model of 11");
+  rejected({{.gradient = {g.data(), 10}, .model = {w.data(), 11}}}, "model has 11");
   rejected({{.gradient = {g.data(), 10, element_type::float8_e4m3}, .model = {w.data(), 10}}}, "float8_e4m3");
   rejected({{.gradient = {g.data(), 10}, .model = {g.data() + 5, 10}}}, "overlaps");
   rejected({{.gradient = {g.data(), 10}, .model = {w.data(), 10, element_type::float16}, .master = {w.data() + 2, 10}}},

@@ -240,13 +240,13 @@ TEST_CASE("checkpoint: hyper-parameters that no settings would give are refused 
       {"/hyper/beta1/complement", 1.5, "1 - beta1 is 1.5"},
       {"/hyper/beta2/complement", "nan", "1 - beta2 is nan"},
       {"/hyper/beta2/complement", -0.5, "1 - beta2 is -0.5"},
-      {"/hyper/beta2/logarithm", 0, "its logarithm 0"},
-      {"/hyper/beta2/logarithm", 2, "its logarithm 2"},
-      {"/hyper/beta2/logarithm", "nan", "its logarithm nan"},
+      {"/hyper/beta2/logarithm", 0, "its logarithm is 0"},
+      {"/hyper/beta2/logarithm", 2, "its logarithm is 2"},
+      {"/hyper/beta2/logarithm", "nan", "its logarithm is nan"},
       {"/hyper/beta1/value", 0.5, "beta1 is 0.5, but 1 - beta1 is 0.1"},
       {"/hyper/beta1/complement", 0.11, "1 - beta1 is 0.11"},
-      {"/hyper/beta1/logarithm", -0.2, "its logarithm -0.2, which belong to another number"},
-      {"/hyper/beta2/logarithm", "-inf", "its logarithm -inf, which belong to another number"},
+      {"/hyper/beta1/logarithm", -0.2, "its logarithm is -0.2, which belong to another number"},
+      {"/hyper/beta2/logarithm", "-inf", "its logarithm is -inf, which belong to another number"},
       {"/hyper/maximize", 2, "adamw: maximize is 2; it must be 0 or 1"},
       {"/hyper/decoupled", 7, "adamw: decoupled is 7"},
       {"/hyper/nesterov", 4294967295u, "adamw: nesterov is 4294967295"},
@@ -376,13 +376,13 @@ TEST_CASE("checkpoint: what does not fit is refused by name, with both numbers, 
   syclamp::loss_scaler two_scales(here(), {}, {.scales = 2});
   saved.step(0);
   syclamp::save_checkpoint(file, saved.parts());
-  refused(other, {{&other.optimizer}, &two_scales}, "1 scales, but the scaler 2");
+  refused(other, {{&other.optimizer}, &two_scales}, "1 scales, but the scaler has 2");
 
   resumable_training tensor_wise(here(), syclamp::novograd{}, plain, few_tensors());
   syclamp::save_checkpoint(file, tensor_wise.parts());
   resumable_training cut_otherwise(here(), syclamp::novograd{}, plain, many_tensors());
   refused(cut_otherwise, cut_otherwise.parts(),
-          "saved with 1 tensors in group 0, but is loaded into 5; novograd has a");
+          "saved with 1 tensors in group 0, but is loaded into 5; novograd has moments per tensor");
   resumable_training shifted(here(), syclamp::novograd{}, plain, {{1000, 0}, {2000, 0}, {1157, 1}});
   syclamp::save_checkpoint(file, shifted.parts());
   resumable_training back(here(), syclamp::novograd{}, plain, {{1001, 0}, {1999, 0}, {1157, 1}});
