@@ -22,7 +22,7 @@ double step_cost(const training::task& task) {
 }  // namespace
 
 train_progress::train_progress(std::span<const training::task> tasks, std::span<const std::uint64_t> epochs,
-                               std::vector<std::string> runs) {
+                               const std::vector<std::string>& runs) {
   double total = 0.0;
   for (std::size_t i = 0; i < tasks.size(); ++i)
     for (const std::string& name : runs) {
