@@ -47,6 +47,11 @@ T extracted(T value, u32 position, u32 length) {
   value >>= position;
   return length >= sizeof(T) * 8 ? value : static_cast<T>(value & ((T{1} << length) - 1));
 }
+u64 upper_half(u64 a, u64 b) {
+  const u64 low = (a & 0xffffffff) * (b & 0xffffffff), middle = (a >> 32) * (b & 0xffffffff) + (low >> 32);
+  const u64 other = (a & 0xffffffff) * (b >> 32) + (middle & 0xffffffff);
+  return (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
+}
 u32 inserted(u32 what, u32 into, u32 position, u32 length) {
   position &= 255;
   length &= 255;
@@ -197,8 +202,7 @@ table make_table() {
   t["mul.wide.s32"] = computed<[](s32 a, s32 b) { return s64{a} * b; }, s64, s32, s32>::run;
   t["mad.wide.u32"] = computed<[](u32 a, u32 b, u64 c) { return u64{a} * b + c; }, u64, u32, u32, u64>::run;
   t["mul.hi.u32"] = computed<[](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }, u32, u32, u32>::run;
-  t["mul.hi.u64"] = computed<[](u64 a, u64 b) { return static_cast<u64>(static_cast<unsigned __int128>(a) * b >> 64); },
-                             u64, u64, u64>::run;
+  t["mul.hi.u64"] = computed<upper_half, u64, u64, u64>::run;
   t["shf.l.wrap.b32"] = computed<[](u32 low, u32 high, u32 by) {
     return static_cast<u32>((u64{high} << 32 | low) << (by & 31) >> 32);
   }, u32, u32, u32, u32>::run;
@@ -232,6 +236,25 @@ table make_table() {
 }
 
 }  // namespace
+
+void pack(warp& self, const instruction& what, lane_mask active) {
+  const u32 bits = what.bytes * 8u;
+  for_lanes(active, [&](u32 lane) {
+    u64 whole = 0;
+    for (u32 i = 0; i < what.reads.size(); ++i)
+      whole |= (self.values(what.reads[i])[lane] & ((u64{1} << bits) - 1)) << (i * bits);
+    self.values(what.writes[0])[lane] = whole;
+  });
+}
+
+void unpack(warp& self, const instruction& what, lane_mask active) {
+  const u32 bits = what.bytes * 8u;
+  for_lanes(active, [&](u32 lane) {
+    const u64 whole = self.values(what.reads[0])[lane];
+    for (u32 i = 0; i < what.writes.size(); ++i)
+      self.values(what.writes[i])[lane] = whole >> (i * bits) & ((u64{1} << bits) - 1);
+  });
+}
 
 executor find_arithmetic(std::string_view name) {
   static const table all = make_table();

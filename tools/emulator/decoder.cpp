@@ -216,11 +216,12 @@ class decoder {
     } else if (op == "wmma") {
       decode_matrix(made, from, parts, names);
     } else if (op == "mov" && (from.operands[0].starts_with('{') || from.operands[1].starts_with('{'))) {
-      decode_packing(from, parts, names);
-      return;
+      decode_packing(made, from, parts, names);
     } else {
       made.run = find_arithmetic(from.name);
       if (made.run == nullptr) stop("the instruction " + from.name + " is not known");
+      if (op == "mov") made.unset = instruction::unset_flow::copied;
+      if (op == "selp") made.unset = instruction::unset_flow::selected;
       made.writes = {operand(from.operands[0], names)};
       for (std::size_t i = 1; i < from.operands.size(); ++i) made.reads.push_back(operand(from.operands[i], names));
     }
@@ -243,38 +244,14 @@ class decoder {
     inline_function(found->second, inner);
   }
 
-  /// mov.b32 %r, {%a, %b} and mov.b32 {%a, %b}, %r as shifts.
-  void decode_packing(const statement& from, const strings& parts, scope& names) {
-    if (!from.guard.empty()) stop("mov of several registers with a guard");
-    const auto results = operands(from.operands[0], names), sources = operands(from.operands[1], names);
-    const std::uint32_t count = static_cast<std::uint32_t>(std::max(results.size(), sources.size()));
-    const std::uint32_t bits = bytes_of_type(parts.back()) * 8 / count;
-    const auto emit = [&](const std::string& name, std::uint32_t result, std::vector<std::uint32_t> reads) {
-      instruction made;
-      made.line = from.line;
-      made.run = find_arithmetic(name);
-      made.writes = {result};
-      made.reads = std::move(reads);
-      result_.code.push_back(std::move(made));
-    };
-    const std::uint32_t mask = constant((std::uint64_t{1} << bits) - 1);
-    if (sources.size() == 1) {
-      const std::uint32_t whole = result_.registers++;
-      emit("mov.b64", whole, {sources[0]});
-      for (std::uint32_t i = 0; i < count; ++i) {
-        emit("shr.b64", results[i], {whole, constant(std::uint64_t{i} * bits)});
-        emit("and.b64", results[i], {results[i], mask});
-      }
-      return;
-    }
-    std::uint32_t sum = constant(0);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::uint32_t part = result_.registers++, next = i + 1 == count ? results[0] : result_.registers++;
-      emit("and.b64", part, {sources[i], mask});
-      emit("shl.b64", part, {part, constant(std::uint64_t{i} * bits)});
-      emit("or.b64", next, {sum, part});
-      sum = next;
-    }
+  /// mov.b32 %r, {%a, %b} and mov.b32 {%a, %b}, %r
+  void decode_packing(instruction& made, const statement& from, const strings& parts, scope& names) {
+    made.writes = operands(from.operands[0], names);
+    made.reads = operands(from.operands[1], names);
+    const bool is_packing = made.writes.size() == 1;
+    made.run = is_packing ? pack : unpack;
+    made.bytes = static_cast<std::uint8_t>(bytes_of_type(parts.back()) / (is_packing ? made.reads : made.writes).size());
+    if (made.bytes >= 2) made.unset = is_packing ? instruction::unset_flow::packed : instruction::unset_flow::unpacked;
   }
 
   void decode_access(instruction& made, const statement& from, const strings& parts, scope& names) {

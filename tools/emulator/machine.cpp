@@ -59,19 +59,19 @@ warp::warp(work_group& group, std::uint32_t index)
     : group_(group),
       index_(index),
       registers_(std::make_unique_for_overwrite<std::uint64_t[]>(std::size_t{group.launch().kernel.registers} * warp_size)),
-      defined_(group.launch().kernel.registers, 0) {
+      set_(group.launch().kernel.registers) {
   const std::uint32_t lanes = std::min(warp_size, group.size() - index * warp_size);
   all_ = lanes == warp_size ? ~lane_mask{0} : (lane_mask{1} << lanes) - 1;
   alive_ = active_ = all_;
   next_place_ = nowhere;
   for (const auto& [reg, value] : group.launch().kernel.constants) {
     std::fill_n(values(reg), warp_size, value);
-    defined_[reg] = ~lane_mask{0};
+    set_[reg].add(~lane_mask{0});
   }
   for (const auto& [reg, which] : group.launch().kernel.specials) {
     for (std::uint32_t lane = 0; lane < warp_size; ++lane)
       values(reg)[lane] = special_value(which, group, group.launch().options, local_id(lane));
-    defined_[reg] = ~lane_mask{0};
+    set_[reg].add(~lane_mask{0});
   }
 }
 
@@ -116,21 +116,22 @@ bool warp::execute(const instruction& what) {
   lane_mask enabled = active_;
   if (what.guard != 0) {
     const std::uint64_t* guard = values(what.guard);
-    if (const lane_mask unset = active_ & ~defined_[what.guard])
-      fail(fault_kind::unset_register, what, std::countr_zero(unset), "the guard has no value");
+    need_set(what, what.guard, active_);
     enabled = 0;
     for (lane_mask rest = active_; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
       if ((guard[lane] != 0) != what.is_guard_negated) enabled |= lane_mask{1} << lane;
     }
   }
-  for (const std::uint32_t reg : what.reads)
-    if (const lane_mask unset = enabled & ~defined_[reg])
-      fail(fault_kind::unset_register, what, std::countr_zero(unset), "an operand has no value");
+  if (what.unset == instruction::unset_flow::fault)
+    for (const std::uint32_t reg : what.reads) need_set(what, reg, enabled);
   switch (what.what) {
     case instruction::kind::plain:
       if (enabled != 0) what.run(*this, what, enabled);
-      for (const std::uint32_t reg : what.writes) defined_[reg] |= enabled;
+      if (what.unset == instruction::unset_flow::fault)
+        for (const std::uint32_t reg : what.writes) set_[reg].add(enabled);
+      else
+        pass_on_unset(what, enabled);
       ++place_;
       return true;
     case instruction::kind::branch:
@@ -155,6 +156,51 @@ bool warp::execute(const instruction& what) {
       return enabled == 0;
   }
   return true;
+}
+
+void warp::need_set(const instruction& what, std::uint32_t reg, lane_mask lanes) {
+  if (const lane_mask unset = lanes & ~set_[reg].all())
+    fail(fault_kind::unset_register, what, static_cast<std::uint32_t>(std::countr_zero(unset)), "an operand has no value");
+}
+
+void set_parts::take(lane_mask lanes, const set_parts& other, std::uint32_t begin, std::uint32_t parts_taken,
+                     std::uint32_t to) {
+  for (std::uint32_t i = 0; i < parts_taken; ++i)
+    parts[to + i] = (parts[to + i] & ~lanes) | (other.parts[begin + i] & lanes);
+}
+
+void warp::pass_on_unset(const instruction& what, lane_mask lanes) {
+  const std::uint32_t per_register = what.bytes / 2;
+  set_parts result = set_[what.writes[0]];
+  switch (what.unset) {
+    case instruction::unset_flow::fault: return;
+    case instruction::unset_flow::copied: result.take(lanes, set_[what.reads[0]], 0, set_parts::count, 0); break;
+    case instruction::unset_flow::selected: {
+      need_set(what, what.reads[2], lanes);
+      lane_mask first = 0;
+      for (lane_mask rest = lanes; rest != 0; rest &= rest - 1) {
+        const int lane = std::countr_zero(rest);
+        if (values(what.reads[2])[lane] != 0) first |= lane_mask{1} << lane;
+      }
+      result.take(first, set_[what.reads[0]], 0, set_parts::count, 0);
+      result.take(lanes & ~first, set_[what.reads[1]], 0, set_parts::count, 0);
+      break;
+    }
+    case instruction::unset_flow::packed:
+      result.add(lanes);
+      for (std::uint32_t i = 0; i < what.reads.size(); ++i)
+        result.take(lanes, set_[what.reads[i]], 0, per_register, i * per_register);
+      break;
+    case instruction::unset_flow::unpacked: {
+      const set_parts whole = set_[what.reads[0]];
+      for (std::uint32_t i = 0; i < what.writes.size(); ++i) {
+        set_[what.writes[i]].add(lanes);
+        set_[what.writes[i]].take(lanes, whole, i * per_register, per_register, 0);
+      }
+      return;
+    }
+  }
+  set_[what.writes[0]] = result;
 }
 
 void warp::branch(const instruction& what, lane_mask taken) {

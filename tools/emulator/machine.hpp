@@ -54,6 +54,19 @@ struct launch_state {
   const extent& allocation_of(std::uint64_t address);
 };
 
+/// The lanes that have written a register, for each 16 bits of it.
+struct set_parts {
+  static constexpr std::uint32_t count = 4;
+  lane_mask parts[count] = {};
+
+  lane_mask all() const { return parts[0] & parts[1] & parts[2] & parts[3]; }
+  void add(lane_mask lanes) {
+    for (lane_mask& part : parts) part |= lanes;
+  }
+  /// Takes over what another register has, from its part `begin` on, for these lanes. Parts behind are set.
+  void take(lane_mask lanes, const set_parts& other, std::uint32_t begin, std::uint32_t parts_taken, std::uint32_t to);
+};
+
 class warp {
  public:
   warp(work_group& group, std::uint32_t index);
@@ -80,11 +93,13 @@ class warp {
   void regroup();
   bool execute(const instruction& what);
   void branch(const instruction& what, lane_mask taken);
+  void need_set(const instruction& what, std::uint32_t reg, lane_mask lanes);
+  void pass_on_unset(const instruction& what, lane_mask lanes);
 
   work_group& group_;
   std::uint32_t index_;
   std::unique_ptr<std::uint64_t[]> registers_;
-  std::vector<lane_mask> defined_;  // of each register: the lanes that have written it
+  std::vector<set_parts> set_;
   std::uint32_t places_[warp_size] = {};
   lane_mask all_ = 0, alive_ = 0, waiting_ = 0, active_ = 0;
   // Lanes that have diverged meet again where the furthest behind arrives: it always goes first.

@@ -31,6 +31,10 @@ inline constexpr std::uint64_t shared_window = std::uint64_t{1} << 60, local_win
 struct instruction {
   enum class kind : std::uint8_t { plain, branch, indexed_branch, barrier, exit };
   kind what = kind::plain;
+  /// What becomes of operands that have no value. Compilers move them around and pack them beside others, as long as
+  /// nothing is computed from them.
+  enum class unset_flow : std::uint8_t { fault, copied, selected, packed, unpacked };
+  unset_flow unset = unset_flow::fault;
   executor run = nullptr;
   std::vector<std::uint32_t> reads, writes;  ///< registers; constants are registers, too
   std::uint32_t guard = 0;                   ///< 0: none
@@ -69,6 +73,8 @@ program decode(const module& from, std::string_view entry);
 executor find_arithmetic(std::string_view name);
 
 // Functions for the instructions that access memory.
+void pack(warp& self, const instruction& what, lane_mask active);    ///< `bytes` of each register that is read
+void unpack(warp& self, const instruction& what, lane_mask active);  ///< `bytes` for each register that is written
 void load(warp& self, const instruction& what, lane_mask active);
 void load_parameter(warp& self, const instruction& what, lane_mask active);
 void store(warp& self, const instruction& what, lane_mask active);
