@@ -5,7 +5,6 @@
 // Environment:
 //   SYCLAMP_EMULATOR_PTX          folder with PTX that replaces files of the build: for planted faults
 //   SYCLAMP_EMULATOR_SEED         number that decides in which order work-groups run; 1 if it is not set
-//   SYCLAMP_EMULATOR_STATISTICS   file to which the counts of each kernel are appended at the end
 #include "launch/kernel_library.hpp"
 
 #include <CL/cl.h>
@@ -13,7 +12,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <vector>
@@ -23,6 +21,7 @@
 #include "launch/jit/compiled_library.hpp"
 #include "launch/jit/source.hpp"
 #include "tools/emulator/exit_status.hpp"
+#include "tools/emulator/kernel_library.hpp"
 #include "tools/emulator/store.hpp"
 
 namespace syclamp::launch {
@@ -42,16 +41,6 @@ emulator::kernel_store& kernels() {
     return folders;
   }());
   return store;
-}
-
-void write_statistics() {
-  const std::string name = setting("SYCLAMP_EMULATOR_STATISTICS");
-  if (name.empty()) return;
-  std::ofstream file(name, std::ios::app);
-  for (const auto& [kernel, counts] : kernels().statistics())
-    file << kernel << ' ' << counts.launches << ' ' << counts.instructions << ' ' << counts.global_accesses << ' '
-         << counts.global_bytes << ' ' << counts.sectors << ' ' << counts.lines << ' ' << counts.shared_accesses << ' '
-         << counts.bank_conflicts << ' ' << counts.atomics << '\n';
 }
 
 /// Asks the OpenCL driver which of its allocations holds an address.
@@ -121,10 +110,10 @@ class emulated_library final : public kernel_library {
 }  // namespace
 
 std::unique_ptr<kernel_library> make_kernel_library(const sycl::queue& queue, const profile& tuning) {
-  static const bool is_registered = std::atexit(write_statistics) == 0;
-  (void)is_registered;
   if (tuning.name != "nvidia_gpu") return jit::make_compiled_library(queue, tuning);
   return std::make_unique<emulated_library>(queue, tuning);
 }
 
 }  // namespace syclamp::launch
+
+const emulator::kernel_store& emulator::executed_kernels() { return syclamp::launch::kernels(); }
