@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel for NVIDIA's matrix units, whose instructions no other device here has. gemm_tests.cpp tests the rest of it.
+// The kernel for NVIDIA's matrix units, whose instructions no other device here has. gemm_tests.cpp tests the rest of
+// it.
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -50,7 +51,7 @@ TEST_CASE("the kernel for matrix units multiplies FP16 matrices with wmma") {
                                     .alpha = 0.5f,
                                     .beta = 2.0f,
                                     .bias = {},
-                                    .function = activation::none};
+                                    .function = syclamp::matrix::activation::none};
       matrix::submit_tiles(engine, launch::gemm_joint_fp16, product);
       engine.wait();
 

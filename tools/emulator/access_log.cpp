@@ -11,7 +11,8 @@ bool conflicts(const group_readers& readers, const group_clock& clock, std::uint
   if (readers.last.time == 0) return false;
   const bool is_last_ordered = clock.is_after(readers.last, item);
   const std::uint32_t group = clock.group_of(readers.last.item);
-  if (is_last_ordered && (readers.others_time == 0 || clock.is_after_all(group, readers.others_time, item))) return false;
+  if (is_last_ordered && (readers.others_time == 0 || clock.is_after_all(group, readers.others_time, item)))
+    return false;
   found = {0, readers.last.item, false};
   return true;
 }
@@ -54,28 +55,33 @@ bool access_log::check(byte_log& log, access_kind kind, const group_clock& clock
 }
 
 void access_log::note_reader(byte_log& log, stamp now, const group_clock& clock) {
-  const auto is_same_group = [&](const group_readers& readers) {
-    return clock.group_of(readers.last.item) == clock.group();
-  };
-  const auto add = [&](group_readers& readers) {
-    if (readers.last.item != now.item) readers.others_time = readers.last.time;
-    readers.last = now;
-  };
-  if (log.read.last.time == 0) {
+  if (log.read.last.time == 0 || log.read.last.item == now.item) {
     log.read.last = now;
     return;
   }
-  if (is_same_group(log.read)) return add(log.read);
   if (log.more_readers == 0) {
     readers_.emplace_back();
     log.more_readers = static_cast<std::uint32_t>(readers_.size());
   }
   auto& others = readers_[log.more_readers - 1];
-  // Groups come back soon if they come back at all. An entry too many does no harm.
-  const std::size_t recent = std::min<std::size_t>(others.size(), 8);
-  for (std::size_t i = others.size() - recent; i < others.size(); ++i)
-    if (is_same_group(others[i])) return add(others[i]);
-  others.push_back({now, 0});
+  // Readers come back soon if they come back at all. An entry too many does no harm.
+  const auto recent = others.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(others.size(), 8));
+  const auto same_item =
+      std::find_if(recent, others.end(), [&](const group_readers& each) { return each.last.item == now.item; });
+  if (same_item != others.end()) {
+    same_item->last = now;
+    return;
+  }
+  // Many readers of one group share an entry. It loses which of them was ordered by an atomic operation of its own.
+  constexpr std::size_t max_single_readers = 32;
+  const auto same_group = std::find_if(
+      recent, others.end(), [&](const group_readers& each) { return clock.group_of(each.last.item) == clock.group(); });
+  if (others.size() < max_single_readers || same_group == others.end()) {
+    others.push_back({now, 0});
+    return;
+  }
+  same_group->others_time = same_group->last.time;
+  same_group->last = now;
 }
 
 access_log::page& access_log::page_of(std::uint64_t address) {
