@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every device that can be used, with every profile forced on it.
+// Every device that can be used, with every profile forced on it, or with the one that SYCLAMP_PROFILE names.
 #pragma once
 
+#include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include <catch2/generators/catch_generators.hpp>
@@ -10,12 +12,17 @@
 #include "launch/kernel_library.hpp"
 #include "syclamp/syclamp.hpp"
 
+inline bool is_tested(std::string_view profile) {
+  const char* only = std::getenv("SYCLAMP_PROFILE");
+  return only == nullptr || *only == '\0' || profile == only;
+}
+
 inline std::vector<syclamp::engine> make_engines() {
   std::vector<syclamp::engine> engines;
   for (const auto& device : sycl::device::get_devices())
     if (syclamp::launch::obstacle(device).empty())
       for (const auto& profile : syclamp::profile_names())
-        engines.emplace_back(sycl::queue{device, sycl::property::queue::in_order{}}, profile);
+        if (is_tested(profile)) engines.emplace_back(sycl::queue{device, sycl::property::queue::in_order{}}, profile);
   return engines;
 }
 

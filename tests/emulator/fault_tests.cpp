@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kind of fault is found in a kernel that has it, and not in its twin that has not.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/emulator/tiny_kernel.hpp"
+
+using emulator::fault_kind;
+
+namespace {
+
+/// What a run ends with: a kind of fault, or nothing.
+std::string outcome(const std::string& body, shape_of_launch shape = {}, std::size_t words = 256) {
+  std::vector<std::uint32_t> memory(words, 7);
+  try {
+    run_on(memory, body, shape);
+    return "";
+  } catch (const emulator::fault& found) {
+    return std::string(to_string(found.kind()));
+  }
+}
+std::string text(fault_kind kind) { return std::string(to_string(kind)); }
+
+/// Stores %r3 for each work-item of the launch: `base` in memory, 4 bytes each.
+const std::string own_address = R"(
+    mov.u32 %r20, %ntid.x;
+    mad.lo.s32 %r21, %r2, %r20, %r1;
+    mul.wide.u32 %rd20, %r21, 4;
+    add.s64 %rd21, %rd1, %rd20;
+)";
+
+}  // namespace
+
+TEST_CASE("bounds of global, local and private memory") {
+  CHECK(outcome("ld.global.b32 %r3, [%rd1+1020];").empty());
+  CHECK(outcome("ld.global.b32 %r3, [%rd1+1024];") == text(fault_kind::bounds));
+  CHECK(outcome("ld.global.b32 %r3, [%rd1+-4];") == text(fault_kind::bounds));
+  // The first word is inside, the second one is not.
+  CHECK(outcome("add.s64 %rd3, %rd1, 7; and.b64 %rd4, %rd3, -8; ld.v2.b32 {%r3, %r4}, [%rd4];", {}, 4).empty());
+  CHECK(outcome("add.s64 %rd3, %rd1, 7; and.b64 %rd4, %rd3, -8; ld.v2.b32 {%r3, %r4}, [%rd4];", {}, 1) ==
+        text(fault_kind::bounds));
+  CHECK(outcome("mov.b64 %rd3, 0; ld.b32 %r3, [%rd3];") == text(fault_kind::bounds));
+  CHECK(outcome("st.shared.b32 [memory+252], %r1;").empty());
+  CHECK(outcome("st.shared.b32 [memory+256], %r1;") == text(fault_kind::bounds));
+  CHECK(outcome(".local .align 4 .b8 frame[8]; st.local.b32 [frame+4], %r1;").empty());
+  CHECK(outcome(".local .align 4 .b8 frame[8]; st.local.b32 [frame+8], %r1;") == text(fault_kind::bounds));
+}
+
+TEST_CASE("alignment") {
+  CHECK(outcome("ld.global.b16 %rs1, [%rd1+2];").empty());
+  CHECK(outcome("ld.global.b32 %r3, [%rd1+2];") == text(fault_kind::alignment));
+  CHECK(outcome("ld.shared.v2.b32 {%r3, %r4}, [memory+4];") == text(fault_kind::alignment));
+}
+
+TEST_CASE("registers and memory that were never written") {
+  CHECK(outcome("add.s32 %r3, %r1, 1;").empty());
+  CHECK(outcome("add.s32 %r3, %r4, 1;") == text(fault_kind::unset_register));
+  CHECK(outcome("@%p1 bra $on; $on:") == text(fault_kind::unset_register));
+  // Written by some lanes only.
+  CHECK(outcome("setp.eq.b32 %p1, %r1, 0; @%p1 mov.b32 %r4, 1; add.s32 %r3, %r4, 1;", {.group_size = 1}).empty());
+  CHECK(outcome("setp.eq.b32 %p1, %r1, 0; @%p1 mov.b32 %r4, 1; add.s32 %r3, %r4, 1;", {.group_size = 2}) ==
+        text(fault_kind::unset_register));
+  CHECK(outcome("st.shared.b32 [memory], %r1; ld.shared.b32 %r3, [memory];").empty());
+  CHECK(outcome("st.shared.b16 [memory], 1; ld.shared.b32 %r3, [memory];") == text(fault_kind::unset_memory));
+  CHECK(outcome(".local .align 4 .b8 frame[8]; ld.local.b32 %r3, [frame];") == text(fault_kind::unset_memory));
+}
+
+TEST_CASE("races in local memory") {
+  const auto exchange = [](const std::string& between) {
+    return "mul.wide.u32 %rd3, %r1, 4; mov.b64 %rd4, memory; add.s64 %rd5, %rd4, %rd3; st.shared.b32 [%rd5], %r1;" + between +
+           "xor.b32 %r4, %r1, 1; mul.wide.u32 %rd6, %r4, 4; add.s64 %rd7, %rd4, %rd6; ld.shared.b32 %r5, [%rd7];";
+  };
+  CHECK(outcome(exchange("bar.sync 0;"), {.group_size = 64}).empty());
+  CHECK(outcome(exchange(""), {.group_size = 2}) != "");
+  // Read first, then written by another one.
+  CHECK(outcome("st.shared.b32 [memory], 1;", {.group_size = 1}).empty());
+  CHECK(outcome("st.shared.b32 [memory], 1;", {.group_size = 2}) == text(fault_kind::local_race));
+  CHECK(outcome("atom.relaxed.cta.shared.add.u32 %r3, [memory], 1;", {.group_size = 64}).empty());
+}
+
+TEST_CASE("barriers that some work-items do not reach") {
+  CHECK(outcome("setp.eq.b32 %p1, %r1, 0; @%p1 bra $on; $on: bar.sync 0;", {.group_size = 64}).empty());
+  CHECK(outcome("setp.eq.b32 %p1, %r1, 0; @%p1 exit; bar.sync 0;", {.group_size = 64}) == text(fault_kind::barrier));
+  CHECK(outcome("setp.eq.b32 %p1, %r1, 40; @%p1 bra $on; bar.sync 0; ret; $on: bar.sync 0;", {.group_size = 64}) ==
+        text(fault_kind::barrier));
+}
+
+TEST_CASE("races in global memory") {
+  CHECK(outcome(own_address + "st.global.b32 [%rd21], %r1;", {.groups = 4, .group_size = 64}).empty());
+  CHECK(outcome("st.global.b32 [%rd1], 1;", {.groups = 2}) == text(fault_kind::global_race));
+  CHECK(outcome("ld.global.b32 %r3, [%rd1];", {.groups = 4, .group_size = 64}).empty());
+  // All read a word, one of them writes it.
+  CHECK(outcome("ld.global.b32 %r3, [%rd1]; setp.eq.b32 %p1, %r2, 0; @%p1 st.global.b32 [%rd1], 1;", {.groups = 2}) ==
+        text(fault_kind::global_race));
+  // The same within a group, without and with a barrier.
+  CHECK(outcome("ld.global.b32 %r3, [%rd1]; setp.eq.b32 %p1, %r1, 0; @%p1 st.global.b32 [%rd1], 1;", {.group_size = 64}) ==
+        text(fault_kind::global_race));
+  CHECK(outcome("ld.global.b32 %r3, [%rd1]; bar.sync 0; setp.eq.b32 %p1, %r1, 0; @%p1 st.global.b32 [%rd1], 1;",
+                {.group_size = 64}).empty());
+}
+
+TEST_CASE("the last group may read what all have written only if the ticket orders them") {
+  // Groups of two: each item writes a word, then the first one takes a ticket. The last group reads the words of all.
+  const auto ticket = [](const std::string& before, const std::string& take, const std::string& after) {
+    return own_address + "st.global.b32 [%rd21+64], 5;" + before + R"(
+      setp.ne.b32 %p1, %r1, 0;
+      @%p1 bra $wait;
+      )" + take + R"(
+      st.shared.b32 [memory], %r3;
+    $wait:
+      bar.sync 0;
+      ld.shared.b32 %r4, [memory];
+      setp.ne.b32 %p2, %r4, 10;
+      @%p2 bra $done;
+      )" + after + R"(
+      ld.global.b32 %r5, [%rd1+64];
+      ld.global.b32 %r6, [%rd1+68];
+      ld.global.b32 %r7, [%rd1+72];
+      ld.global.b32 %r8, [%rd1+76];
+    $done:)";
+  };
+  const std::string acq_rel = "atom.acq_rel.gpu.global.add.u32 %r3, [%rd1], 1;";
+  const auto run = [&](const std::string& body, std::uint64_t seed) {
+    std::vector<std::uint32_t> memory(64, 0);
+    memory[0] = 7;  // 7, 8, 9 for the others, 10 for the last of four groups
+    try {
+      run_on(memory, body, {.groups = 4, .group_size = 2, .seed = seed});
+      return std::string();
+    } catch (const emulator::fault& found) {
+      return std::string(to_string(found.kind()));
+    }
+  };
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    CHECK(run(ticket("bar.sync 0;", acq_rel, ""), seed) == "");
+    // The second item's word is not published by the first one's ticket.
+    CHECK(run(ticket("", acq_rel, ""), seed) == text(fault_kind::global_race));
+    const auto of_order = [&](const std::string& order) {
+      return run(ticket("bar.sync 0;", "atom." + order + ".global.add.u32 %r3, [%rd1], 1;", ""), seed);
+    };
+    CHECK(of_order("relaxed.gpu") == text(fault_kind::global_race));
+    CHECK(of_order("acquire.gpu") == text(fault_kind::global_race));
+    CHECK(of_order("release.gpu") == text(fault_kind::global_race));
+    CHECK(of_order("acq_rel.cta") == text(fault_kind::global_race));
+    // Fences around a relaxed ticket do as well.
+    const std::string relaxed = "atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1;";
+    CHECK(run(ticket("bar.sync 0;", "fence.acq_rel.gpu; " + relaxed + " fence.acq_rel.gpu;", ""), seed) == "");
+    CHECK(run(ticket("bar.sync 0;", "fence.acq_rel.cta; " + relaxed + " fence.acq_rel.cta;", ""), seed) ==
+          text(fault_kind::global_race));
+  }
+}
+
+TEST_CASE("a kernel that does not end is stopped") {
+  CHECK(outcome("$again: bra.uni $again;") == text(fault_kind::stuck));
+}
+
+TEST_CASE("groups run in another order with another seed, and in the same order with the same one") {
+  const auto order = [](std::uint64_t seed) {
+    std::vector<std::uint32_t> memory(17, 0);
+    run_on(memory, "atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3; "
+                   "st.global.b32 [%rd4+4], %r3;", {.groups = 16, .seed = seed});
+    return memory;
+  };
+  CHECK(order(1) == order(1));
+  CHECK(order(1) != order(2));
+}
