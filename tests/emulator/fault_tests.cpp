@@ -70,7 +70,8 @@ TEST_CASE("registers and memory that were never written") {
 
 TEST_CASE("races in local memory") {
   const auto exchange = [](const std::string& between) {
-    return "mul.wide.u32 %rd3, %r1, 4; mov.b64 %rd4, memory; add.s64 %rd5, %rd4, %rd3; st.shared.b32 [%rd5], %r1;" + between +
+    return "mul.wide.u32 %rd3, %r1, 4; mov.b64 %rd4, memory; add.s64 %rd5, %rd4, %rd3; st.shared.b32 [%rd5], %r1;" +
+           between +
            "xor.b32 %r4, %r1, 1; mul.wide.u32 %rd6, %r4, 4; add.s64 %rd7, %rd4, %rd6; ld.shared.b32 %r5, [%rd7];";
   };
   CHECK(outcome(exchange("bar.sync 0;"), {.group_size = 64}).empty());
@@ -96,10 +97,11 @@ TEST_CASE("races in global memory") {
   CHECK(outcome("ld.global.b32 %r3, [%rd1]; setp.eq.b32 %p1, %r2, 0; @%p1 st.global.b32 [%rd1], 1;", {.groups = 2}) ==
         text(fault_kind::global_race));
   // The same within a group, without and with a barrier.
-  CHECK(outcome("ld.global.b32 %r3, [%rd1]; setp.eq.b32 %p1, %r1, 0; @%p1 st.global.b32 [%rd1], 1;", {.group_size = 64}) ==
-        text(fault_kind::global_race));
+  CHECK(outcome("ld.global.b32 %r3, [%rd1]; setp.eq.b32 %p1, %r1, 0; @%p1 st.global.b32 [%rd1], 1;",
+                {.group_size = 64}) == text(fault_kind::global_race));
   CHECK(outcome("ld.global.b32 %r3, [%rd1]; bar.sync 0; setp.eq.b32 %p1, %r1, 0; @%p1 st.global.b32 [%rd1], 1;",
-                {.group_size = 64}).empty());
+                {.group_size = 64})
+            .empty());
 }
 
 TEST_CASE("the last group may read what all have written only if the ticket orders them") {
@@ -108,14 +110,16 @@ TEST_CASE("the last group may read what all have written only if the ticket orde
     return own_address + "st.global.b32 [%rd21+64], 5;" + before + R"(
       setp.ne.b32 %p1, %r1, 0;
       @%p1 bra $wait;
-      )" + take + R"(
+      )" + take +
+           R"(
       st.shared.b32 [memory], %r3;
     $wait:
       bar.sync 0;
       ld.shared.b32 %r4, [memory];
       setp.ne.b32 %p2, %r4, 10;
       @%p2 bra $done;
-      )" + after + R"(
+      )" + after +
+           R"(
       ld.global.b32 %r5, [%rd1+64];
       ld.global.b32 %r6, [%rd1+68];
       ld.global.b32 %r7, [%rd1+72];
@@ -160,8 +164,10 @@ TEST_CASE("a kernel that does not end is stopped") {
 TEST_CASE("groups run in another order with another seed, and in the same order with the same one") {
   const auto order = [](std::uint64_t seed) {
     std::vector<std::uint32_t> memory(17, 0);
-    run_on(memory, "atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3; "
-                   "st.global.b32 [%rd4+4], %r3;", {.groups = 16, .seed = seed});
+    run_on(memory,
+           "atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3; "
+           "st.global.b32 [%rd4+4], %r3;",
+           {.groups = 16, .seed = seed});
     return memory;
   };
   CHECK(order(1) == order(1));

@@ -78,7 +78,7 @@ TEST_CASE("floating-point instructions") {
       {"cvt.rzi.s32.f32 %r9, 0fC0200000;", 0xfffffffe},
       {"cvt.rzi.s32.f32 %r9, 0f7FC00000;", 0},
       {"cvt.rzi.s32.f32 %r9, 0f4F800000;", 0x7fffffff},
-      {"mov.b16 %rs1, 1; cvt.f32.f16 %r9, %rs1;", 0x33800000},  // the smallest subnormal
+      {"mov.b16 %rs1, 1; cvt.f32.f16 %r9, %rs1;", 0x33800000},              // the smallest subnormal
       {"cvt.rn.f16.f32 %rs1, 0f477FF000; cvt.u32.u16 %r9, %rs1;", 0x7c00},  // 65520 → Inf
       {"cvt.rn.f16.f32 %rs1, 0f33000000; cvt.u32.u16 %r9, %rs1;", 0},       // half the smallest: to even
   }));
@@ -87,10 +87,19 @@ TEST_CASE("floating-point instructions") {
 }
 
 TEST_CASE("comparisons with NaN") {
-  const auto [relation, expected] = GENERATE(values<example>({{"eq", 0}, {"ne", 0}, {"lt", 0}, {"ge", 0}, {"equ", 1},
-                                                              {"neu", 1}, {"ltu", 1}, {"geu", 1}, {"nan", 1}, {"num", 0}}));
+  const auto [relation, expected] = GENERATE(values<example>({{"eq", 0},
+                                                              {"ne", 0},
+                                                              {"lt", 0},
+                                                              {"ge", 0},
+                                                              {"equ", 1},
+                                                              {"neu", 1},
+                                                              {"ltu", 1},
+                                                              {"geu", 1},
+                                                              {"nan", 1},
+                                                              {"num", 0}}));
   CAPTURE(relation);
-  CHECK(word_after("setp." + std::string(relation) + ".f32 %p1, 0f7FC00000, 0f3F800000;\nselp.b32 %r9, 1, 0, %p1;") == expected);
+  CHECK(word_after("setp." + std::string(relation) + ".f32 %p1, 0f7FC00000, 0f3F800000;\nselp.b32 %r9, 1, 0, %p1;") ==
+        expected);
 }
 
 TEST_CASE("values are extended and packed as their types ask") {
@@ -119,7 +128,8 @@ TEST_CASE("lanes that diverge meet again") {
     bar.sync 0;
     mul.wide.u32 %rd3, %r1, 4;
     add.s64 %rd4, %rd1, %rd3;
-    st.global.b32 [%rd4], %r4;)", {.group_size = 64});
+    st.global.b32 [%rd4], %r4;)",
+         {.group_size = 64});
   for (std::uint32_t i = 0; i < 64; ++i) CHECK(memory[i] == i * (i % 3 + 1));
 }
 
@@ -133,7 +143,8 @@ TEST_CASE("a branch by a table") {
   $two: mov.b32 %r3, 102; bra.uni $done;
   $one: mov.b32 %r3, 101; bra.uni $done;
   $zero: mov.b32 %r3, 100;
-  $done: st.global.b32 [%rd4], %r3;)", {.group_size = 3});
+  $done: st.global.b32 [%rd4], %r3;)",
+         {.group_size = 3});
   CHECK(memory == std::vector<std::uint32_t>{100, 101, 102});
 }
 

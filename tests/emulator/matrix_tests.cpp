@@ -20,8 +20,8 @@ std::string registers(int first) {
 const std::string product = "wmma.load.a.sync.aligned.row.m16n16k16.f16 " + registers(10) + ", [%rd1], %r3;\n" +
                             "wmma.load.b.sync.aligned.row.m16n16k16.f16 " + registers(20) + ", [%rd2], %r3;\n" +
                             "wmma.load.c.sync.aligned.row.m16n16k16.f32 " + registers(30) + ", [%rd3], %r3;\n" +
-                            "wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32 " + registers(40) + ", " + registers(10) + ", " +
-                            registers(20) + ", " + registers(30) + ";\n" +
+                            "wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32 " + registers(40) + ", " + registers(10) +
+                            ", " + registers(20) + ", " + registers(30) + ";\n" +
                             "wmma.store.d.sync.aligned.row.m16n16k16.f32 [%rd3], " + registers(40) + ", %r3;\n";
 
 struct operands {
@@ -31,7 +31,9 @@ struct operands {
 
 void run_product(operands& data, const std::string& body, std::uint32_t group_size) {
   const auto begin = reinterpret_cast<std::uint64_t>(&data);
-  const emulator::allocation_finder finder = [&](std::uint64_t) { return emulator::extent{begin, begin + sizeof data}; };
+  const emulator::allocation_finder finder = [&](std::uint64_t) {
+    return emulator::extent{begin, begin + sizeof data};
+  };
   emulator::launch_options options;
   options.group_size = group_size;
   const std::uint64_t addresses[] = {reinterpret_cast<std::uint64_t>(data.a), reinterpret_cast<std::uint64_t>(data.b),
@@ -75,8 +77,8 @@ TEST_CASE("a matrix instruction needs all lanes, one matrix and its alignment") 
   const std::string load = "wmma.load.a.sync.aligned.row.m16n16k16.f16 " + registers(10) + ", [%rd4], %r3;";
   CHECK(kind_of("mov.b32 %r3, 16; mov.b64 %rd4, %rd1;" + load, 32) == "");
   CHECK(kind_of("mov.b32 %r3, 16; mov.b64 %rd4, %rd1;" + load, 31) == to_string(emulator::fault_kind::wrong_warp));
-  CHECK(kind_of("mov.b32 %r3, 16; cvt.u64.u32 %rd5, %r1; shl.b64 %rd6, %rd5, 5; add.s64 %rd4, %rd1, %rd6;" + load, 32) ==
-        to_string(emulator::fault_kind::wrong_warp));
+  CHECK(kind_of("mov.b32 %r3, 16; cvt.u64.u32 %rd5, %r1; shl.b64 %rd6, %rd5, 5; add.s64 %rd4, %rd1, %rd6;" + load,
+                32) == to_string(emulator::fault_kind::wrong_warp));
   CHECK(kind_of("mov.b32 %r3, 16; add.s64 %rd4, %rd1, 16;" + load, 32) == to_string(emulator::fault_kind::alignment));
   CHECK(kind_of("mov.b32 %r3, 12; mov.b64 %rd4, %rd1;" + load, 32) == to_string(emulator::fault_kind::alignment));
 }
@@ -99,8 +101,8 @@ TEST_CASE("sectors, lines and bank conflicts of a warp") {
     return counts.bank_conflicts;
   };
   CHECK(conflicts(4, 4) == 0);
-  CHECK(conflicts(0, 4) == 0);    // a broadcast
-  CHECK(conflicts(8, 4) == 1);    // two lanes for each bank
+  CHECK(conflicts(0, 4) == 0);  // a broadcast
+  CHECK(conflicts(8, 4) == 1);  // two lanes for each bank
   CHECK(conflicts(128, 4) == 31);
   CHECK(conflicts(8, 8) == 0);
   CHECK(conflicts(16, 16) == 0);

@@ -36,8 +36,8 @@ class host_arrays {
   std::vector<emulator::extent> extents_;
 };
 
-/// A kernel with `body` that finds its arrays in %rd1, %rd2 …, its local id in %r1, its group in %r2, and 256 bytes of local
-/// memory under the name `memory`.
+/// A kernel with `body` that finds its arrays in %rd1, %rd2 …, its local id in %r1, its group in %r2, and 256 bytes of
+/// local memory under the name `memory`.
 inline emulator::program tiny_kernel(const std::string& body, std::size_t arrays = 1) {
   std::string parameters, loads;
   for (std::size_t i = 0; i < arrays; ++i) {
@@ -58,7 +58,8 @@ struct shape_of_launch {
 };
 
 /// Runs such a kernel on one array.
-inline emulator::kernel_statistics run_on(std::vector<std::uint32_t>& array, const std::string& body, shape_of_launch shape = {}) {
+inline emulator::kernel_statistics run_on(std::vector<std::uint32_t>& array, const std::string& body,
+                                          shape_of_launch shape = {}) {
   const host_arrays arrays{&array};
   emulator::launch_options options;
   options.groups = shape.groups;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions that compute, as the PTX ISA defines them. An instruction that is not in the table is refused: a modifier
-// such as .ftz or .sat is never ignored.
+// Instructions that compute, as the PTX ISA defines them. An instruction that is not in the table is refused: a
+// modifier such as .ftz or .sat is never ignored.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -96,16 +96,19 @@ void add_integers(table& t, const std::string& bits) {
     t["add" + (sign + bits)] = computed<[](U a, U b) { return static_cast<U>(a + b); }, U, U, U>::run;
     t["sub" + (sign + bits)] = computed<[](U a, U b) { return static_cast<U>(a - b); }, U, U, U>::run;
     t["mul.lo" + (sign + bits)] = computed<[](U a, U b) { return static_cast<U>(u64{a} * b); }, U, U, U>::run;
-    t["mad.lo" + (sign + bits)] = computed<[](U a, U b, U c) { return static_cast<U>(u64{a} * b + c); }, U, U, U, U>::run;
+    t["mad.lo" + (sign + bits)] =
+        computed<[](U a, U b, U c) { return static_cast<U>(u64{a} * b + c); }, U, U, U, U>::run;
   }
   t["neg.s" + bits] = computed<[](U a) { return static_cast<U>(U{0} - a); }, U, U>::run;
-  t["abs.s" + bits] = computed<[](S a) { return static_cast<U>(a < 0 ? U{0} - static_cast<U>(a) : static_cast<U>(a)); }, U, S>::run;
+  t["abs.s" + bits] =
+      computed<[](S a) { return static_cast<U>(a < 0 ? U{0} - static_cast<U>(a) : static_cast<U>(a)); }, U, S>::run;
   t["min.u" + bits] = computed<[](U a, U b) { return a < b ? a : b; }, U, U, U>::run;
   t["max.u" + bits] = computed<[](U a, U b) { return b < a ? a : b; }, U, U, U>::run;
   t["min.s" + bits] = computed<[](S a, S b) { return a < b ? a : b; }, S, S, S>::run;
   t["max.s" + bits] = computed<[](S a, S b) { return b < a ? a : b; }, S, S, S>::run;
   // What a division by zero yields is unspecified; all ones is what GPUs return.
-  t["div.u" + bits] = computed<[](U a, U b) { return b == 0 ? static_cast<U>(~U{0}) : static_cast<U>(a / b); }, U, U, U>::run;
+  t["div.u" + bits] =
+      computed<[](U a, U b) { return b == 0 ? static_cast<U>(~U{0}) : static_cast<U>(a / b); }, U, U, U>::run;
   t["rem.u" + bits] = computed<[](U a, U b) { return b == 0 ? a : static_cast<U>(a % b); }, U, U, U>::run;
   t["and.b" + bits] = computed<[](U a, U b) { return static_cast<U>(a & b); }, U, U, U>::run;
   t["or.b" + bits] = computed<[](U a, U b) { return static_cast<U>(a | b); }, U, U, U>::run;
@@ -203,12 +206,12 @@ table make_table() {
   t["mad.wide.u32"] = computed<[](u32 a, u32 b, u64 c) { return u64{a} * b + c; }, u64, u32, u32, u64>::run;
   t["mul.hi.u32"] = computed<[](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }, u32, u32, u32>::run;
   t["mul.hi.u64"] = computed<upper_half, u64, u64, u64>::run;
-  t["shf.l.wrap.b32"] = computed<[](u32 low, u32 high, u32 by) {
-    return static_cast<u32>((u64{high} << 32 | low) << (by & 31) >> 32);
-  }, u32, u32, u32, u32>::run;
-  t["shf.r.wrap.b32"] = computed<[](u32 low, u32 high, u32 by) {
-    return static_cast<u32>((u64{high} << 32 | low) >> (by & 31));
-  }, u32, u32, u32, u32>::run;
+  t["shf.l.wrap.b32"] =
+      computed<[](u32 low, u32 high, u32 by) { return static_cast<u32>((u64{high} << 32 | low) << (by & 31) >> 32); },
+               u32, u32, u32, u32>::run;
+  t["shf.r.wrap.b32"] =
+      computed<[](u32 low, u32 high, u32 by) { return static_cast<u32>((u64{high} << 32 | low) >> (by & 31)); }, u32,
+               u32, u32, u32>::run;
   t["bfe.u32"] = computed<extracted<u32>, u32, u32, u32, u32>::run;
   t["bfe.u64"] = computed<extracted<u64>, u64, u64, u32, u32>::run;
   t["bfi.b32"] = computed<inserted, u32, u32, u32, u32, u32>::run;

@@ -46,7 +46,7 @@ struct scope {
   std::map<std::string, std::uint32_t> shared, local;  // addresses
   std::map<std::string, std::uint32_t> parameters;     // of the kernel: offsets
   std::map<std::string, std::uint32_t> labels;
-  std::map<std::string, strings> tables;               // of indexed branches
+  std::map<std::string, strings> tables;  // of indexed branches
   std::vector<std::pair<std::size_t, strings>> open_branches;
 };
 
@@ -93,8 +93,12 @@ class decoder {
           if (!each.name.ends_with('>')) names.registers[each.name] = result_.registers++;
           break;
         case statement::kind::parameter:
-        case statement::kind::local: names.local[each.declared.name] = allocate(result_.local_bytes, each.declared); break;
-        case statement::kind::shared: names.shared[each.declared.name] = allocate(result_.shared_bytes, each.declared); break;
+        case statement::kind::local:
+          names.local[each.declared.name] = allocate(result_.local_bytes, each.declared);
+          break;
+        case statement::kind::shared:
+          names.shared[each.declared.name] = allocate(result_.shared_bytes, each.declared);
+          break;
         case statement::kind::instruction: decode_instruction(each, names, what.is_entry); break;
       }
     }
@@ -239,8 +243,10 @@ class decoder {
     if (given.size() != found->second.parameters.size() || results.size() != found->second.results.size())
       stop("a call of " + callee + " with another number of arguments");
     scope inner;
-    for (std::size_t i = 0; i < given.size(); ++i) inner.local[found->second.parameters[i].name] = names.local.at(given[i]);
-    for (std::size_t i = 0; i < results.size(); ++i) inner.local[found->second.results[i].name] = names.local.at(results[i]);
+    for (std::size_t i = 0; i < given.size(); ++i)
+      inner.local[found->second.parameters[i].name] = names.local.at(given[i]);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      inner.local[found->second.results[i].name] = names.local.at(results[i]);
     inline_function(found->second, inner);
   }
 
@@ -250,20 +256,21 @@ class decoder {
     made.reads = operands(from.operands[1], names);
     const bool is_packing = made.writes.size() == 1;
     made.run = is_packing ? pack : unpack;
-    made.bytes = static_cast<std::uint8_t>(bytes_of_type(parts.back()) / (is_packing ? made.reads : made.writes).size());
+    made.bytes =
+        static_cast<std::uint8_t>(bytes_of_type(parts.back()) / (is_packing ? made.reads : made.writes).size());
     if (made.bytes >= 2) made.unset = is_packing ? instruction::unset_flow::packed : instruction::unset_flow::unpacked;
   }
 
   void decode_access(instruction& made, const statement& from, const strings& parts, scope& names) {
     const std::string& op = parts.front();
     static const std::set<std::string> known{
-        "ld",      "st",  "atom",    "red",    "fence",   "membar",  "global", "shared", "local", "param", "v2",
-        "v4",      "gpu", "sys",     "cta",    "relaxed", "acquire", "release", "acq_rel", "sc",  "gl",    "volatile",
-        "weak",    "add", "or",      "and",    "xor",     "max",     "min",    "exch",   "cas",   "nc"};
+        "ld",   "st",  "atom", "red", "fence",   "membar",  "global",  "shared",  "local", "param", "v2",
+        "v4",   "gpu", "sys",  "cta", "relaxed", "acquire", "release", "acq_rel", "sc",    "gl",    "volatile",
+        "weak", "add", "or",   "and", "xor",     "max",     "min",     "exch",    "cas",   "nc"};
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (!known.contains(parts[i]) && (i + 1 != parts.size())) stop("the modifier " + parts[i] + " of " + from.name);
-    made.space = has(parts, "global")   ? memory_space::global
-                 : has(parts, "shared") ? memory_space::shared
+    made.space = has(parts, "global")                         ? memory_space::global
+                 : has(parts, "shared")                       ? memory_space::shared
                  : has(parts, "local") || has(parts, "param") ? memory_space::local
                                                               : memory_space::generic;
     made.order = has(parts, "relaxed") || has(parts, "volatile") ? memory_order::relaxed
@@ -314,11 +321,14 @@ class decoder {
         for (const std::uint32_t each : operands(from.operands[i], names)) made.reads.push_back(each);
       return;
     }
-    made.space = has(parts, "shared") ? memory_space::shared : has(parts, "global") ? memory_space::global : memory_space::generic;
+    made.space = has(parts, "shared")   ? memory_space::shared
+                 : has(parts, "global") ? memory_space::global
+                                        : memory_space::generic;
     const bool is_load = has(parts, "load");
     const auto values = operands(from.operands[is_load ? 0 : 1], names);
     made.reads = {operand(from.operands[2], names)};  // the stride
-    (is_load ? made.writes : made.reads).insert((is_load ? made.writes : made.reads).end(), values.begin(), values.end());
+    (is_load ? made.writes : made.reads)
+        .insert((is_load ? made.writes : made.reads).end(), values.begin(), values.end());
     set_address(made, from.operands[is_load ? 1 : 0], names);
   }
 

@@ -9,15 +9,15 @@
 namespace emulator {
 
 enum class fault_kind {
-  bounds,            ///< an address outside every allocation
-  alignment,         ///< an address that is not a multiple of the size of the access
-  local_race,        ///< local memory: two work-items, no barrier between them, at least one of them writes
-  global_race,       ///< global memory: two work-items, nothing orders them, at least one of them writes
-  barrier,           ///< a barrier that some work-items of the group do not reach
-  unset_register,    ///< a register that was read before it was written
-  unset_memory,      ///< local or private memory that was read before it was written
-  wrong_warp,        ///< a matrix instruction that not all lanes of a warp execute alike
-  stuck,             ///< no end in sight
+  bounds,          ///< an address outside every allocation
+  alignment,       ///< an address that is not a multiple of the size of the access
+  local_race,      ///< local memory: two work-items, no barrier between them, at least one of them writes
+  global_race,     ///< global memory: two work-items, nothing orders them, at least one of them writes
+  barrier,         ///< a barrier that some work-items of the group do not reach
+  unset_register,  ///< a register that was read before it was written
+  unset_memory,    ///< local or private memory that was read before it was written
+  wrong_warp,      ///< a matrix instruction that not all lanes of a warp execute alike
+  stuck,           ///< no end in sight
 };
 
 std::string_view to_string(fault_kind kind);

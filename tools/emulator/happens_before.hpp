@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which accesses are ordered before which, as the PTX memory model has it.
 //
-// Every work-group has a time, which moves on at its barriers and when one of its work-items releases. An access is stamped
-// with the work-item and its group's time. Barriers order the accesses of a group. Accesses of other groups are ordered
-// by views only: what a release publishes at an address, an acquire of the same address takes over.
+// Every work-group has a time, which moves on at its barriers and when one of its work-items releases. An access is
+// stamped with the work-item and its group's time. Barriers order the accesses of a group. Accesses of other groups are
+// ordered by views only: what a release publishes at an address, an acquire of the same address takes over.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,7 @@ class group_clock {
 
  private:
   std::uint32_t group_, size_, time_ = 1, last_barrier_ = 1;
-  view common_;                                     // what every work-item knows since the last barrier
+  view common_;                                      // what every work-item knows since the last barrier
   std::unordered_map<std::uint32_t, view> of_item_;  // and what one of them has learned since
   std::unordered_map<std::uint32_t, view> fenced_, pending_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launch seam of test programs that execute PTX: kernels of the profile nvidia_gpu run in the emulator, those of other
-// profiles as ever. It takes the place of src/launch/jit/kernel_library.cpp; nothing of it is in the library.
+// The launch seam of test programs that execute PTX: kernels of the profile nvidia_gpu run in the emulator, those of
+// other profiles run on the device. It takes the place of src/launch/jit/kernel_library.cpp; nothing of it is in the
+// library.
 //
 // Environment:
 //   SYCLAMP_EMULATOR_PTX          folder with PTX that replaces files of the build: for planted faults

@@ -58,7 +58,8 @@ const extent& launch_state::allocation_of(std::uint64_t address) {
 warp::warp(work_group& group, std::uint32_t index)
     : group_(group),
       index_(index),
-      registers_(std::make_unique_for_overwrite<std::uint64_t[]>(std::size_t{group.launch().kernel.registers} * warp_size)),
+      registers_(
+          std::make_unique_for_overwrite<std::uint64_t[]>(std::size_t{group.launch().kernel.registers} * warp_size)),
       set_(group.launch().kernel.registers) {
   const std::uint32_t lanes = std::min(warp_size, group.size() - index * warp_size);
   all_ = lanes == warp_size ? ~lane_mask{0} : (lane_mask{1} << lanes) - 1;
@@ -79,8 +80,8 @@ std::uint32_t warp::item(std::uint32_t lane) const { return group_.id() * group_
 
 void warp::fail(fault_kind kind, const instruction& where, std::uint32_t lane, const std::string& text) {
   throw fault(kind, text + " (kernel " + group_.launch().kernel.name + ", PTX line " + std::to_string(where.line) +
-                        ", work-group " + std::to_string(group_.id()) + ", work-item " + std::to_string(local_id(lane)) +
-                        ")");
+                        ", work-group " + std::to_string(group_.id()) + ", work-item " +
+                        std::to_string(local_id(lane)) + ")");
 }
 
 void warp::regroup() {
@@ -160,7 +161,8 @@ bool warp::execute(const instruction& what) {
 
 void warp::need_set(const instruction& what, std::uint32_t reg, lane_mask lanes) {
   if (const lane_mask unset = lanes & ~set_[reg].all())
-    fail(fault_kind::unset_register, what, static_cast<std::uint32_t>(std::countr_zero(unset)), "an operand has no value");
+    fail(fault_kind::unset_register, what, static_cast<std::uint32_t>(std::countr_zero(unset)),
+         "an operand has no value");
 }
 
 void set_parts::take(lane_mask lanes, const set_parts& other, std::uint32_t begin, std::uint32_t parts_taken,
@@ -255,8 +257,8 @@ void work_group::pass_barrier() {
       if ((each.all() >> lane & 1) == 0) continue;
       if ((each.exited() >> lane & 1) != 0) {
         throw fault(fault_kind::barrier, "work-item " + std::to_string(each.local_id(lane)) + " of work-group " +
-                                             std::to_string(id_) +
-                                             " ended while others wait at a barrier (kernel " + launch_.kernel.name + ")");
+                                             std::to_string(id_) + " ended while others wait at a barrier (kernel " +
+                                             launch_.kernel.name + ")");
       }
       const instruction& own = launch_.kernel.code[each.place_of(lane) - 1];
       if (barrier != nullptr && barrier != &own)
@@ -274,7 +276,8 @@ kernel_statistics launch(const program& kernel, const launch_options& options, s
   if (arguments.size() != kernel.parameter_offsets.size())
     throw std::invalid_argument(kernel.name + " takes " + std::to_string(kernel.parameter_offsets.size()) +
                                 " arguments and got " + std::to_string(arguments.size()));
-  launch_state state{kernel, options, find_allocation, std::vector<std::uint8_t>(kernel.parameter_bytes), {}, {}, {}, {}};
+  launch_state state{kernel, options, find_allocation, std::vector<std::uint8_t>(kernel.parameter_bytes), {}, {},
+                     {},     {}};
   for (std::size_t i = 0; i < arguments.size(); ++i)
     std::memcpy(state.parameters.data() + kernel.parameter_offsets[i], &arguments[i], kernel.parameter_sizes[i]);
   state.statistics.launches = 1;

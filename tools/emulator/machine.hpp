@@ -121,7 +121,9 @@ class work_group {
   std::vector<std::uint8_t>& shared() { return shared_; }
   std::vector<bool>& shared_is_set() { return shared_is_set_; }
   access_log& shared_log() { return shared_log_; }
-  std::uint8_t* local_memory(std::uint32_t item) { return local_.data() + std::size_t{item} * launch_.kernel.local_bytes; }
+  std::uint8_t* local_memory(std::uint32_t item) {
+    return local_.data() + std::size_t{item} * launch_.kernel.local_bytes;
+  }
   std::vector<bool>::iterator local_is_set(std::uint32_t item) {
     return local_is_set_.begin() + static_cast<std::ptrdiff_t>(std::size_t{item} * launch_.kernel.local_bytes);
   }

@@ -28,9 +28,11 @@ struct matrix_in_memory {
           static_cast<u32>(self.values(what.reads[1])[lane]) != stride)
         self.fail(fault_kind::wrong_warp, what, lane, "lanes of a warp name different matrices");
     if (base % 32 != 0 || stride * sizeof(T) % 16 != 0)
-      self.fail(fault_kind::alignment, what, 0,
-                "a matrix must begin at a multiple of 32 bytes, with rows that are a multiple of 16 bytes apart; the rows "
-                "are " + std::to_string(stride * sizeof(T)) + " bytes apart");
+      self.fail(
+          fault_kind::alignment, what, 0,
+          "a matrix must begin at a multiple of 32 bytes, with rows that are a multiple of 16 bytes apart; the rows "
+          "are " +
+              std::to_string(stride * sizeof(T)) + " bytes apart");
   }
   u64 address(u32 index) const {
     const u32 row = index / side, column = index % side;
@@ -42,7 +44,7 @@ struct matrix_in_memory {
   matrix_layout layout;
 };
 
-/// For the statistics: a warp moves 16 bytes a lane at a time, as the rows lie in memory.
+/// For the statistics: a warp moves 16 bytes per lane at a time, as the rows lie in memory.
 template <typename T>
 void count_matrix(warp& self, const instruction& what, const matrix_in_memory<T>& matrix) {
   constexpr u32 per_access = 16 / sizeof(T), accesses = elements / per_access;
@@ -63,7 +65,8 @@ void load_halves(warp& self, const instruction& what, lane_mask active) {
   for (u32 lane = 0; lane < warp_size; ++lane) {
     u16 values[per_lane];
     for (u32 i = 0; i < per_lane; ++i)
-      std::memcpy(&values[i], checked_memory(self, what, lane, matrix.address(lane * per_lane + i), 2, 2, access_kind::read), 2);
+      std::memcpy(&values[i],
+                  checked_memory(self, what, lane, matrix.address(lane * per_lane + i), 2, 2, access_kind::read), 2);
     for (u32 i = 0; i < per_lane; ++i)  // 16 halves in 8 registers: each one twice
       self.values(what.writes[i])[lane] = values[2 * i % per_lane] | u32{values[(2 * i + 1) % per_lane]} << 16;
   }
@@ -76,7 +79,8 @@ void load_floats(warp& self, const instruction& what, lane_mask active) {
   for (u32 lane = 0; lane < warp_size; ++lane)
     for (u32 i = 0; i < per_lane; ++i) {
       u32 value = 0;
-      std::memcpy(&value, checked_memory(self, what, lane, matrix.address(lane * per_lane + i), 4, 4, access_kind::read), 4);
+      std::memcpy(&value,
+                  checked_memory(self, what, lane, matrix.address(lane * per_lane + i), 4, 4, access_kind::read), 4);
       self.values(what.writes[i])[lane] = value;
     }
 }

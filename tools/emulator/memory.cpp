@@ -40,15 +40,17 @@ bool are_set(Flags flags, access_kind kind, u32 bytes) {
   return std::all_of(flags, flags + bytes, [](bool is_set) { return is_set; });
 }
 
-void check_race(warp& self, const instruction& what, u32 lane, u64 address, u32 bytes, access_kind kind, bool is_shared) {
+void check_race(warp& self, const instruction& what, u32 lane, u64 address, u32 bytes, access_kind kind,
+                bool is_shared) {
   conflict found{};
   access_log& log = is_shared ? self.group().shared_log() : self.group().launch().global_log;
   if (!log.note(address, bytes, kind, self.group().clock(), self.item(lane), found)) return;
   const u32 size = self.group().size();
   self.fail(is_shared ? fault_kind::local_race : fault_kind::global_race, what, lane,
-            std::string(kind == access_kind::read ? "reads " : "writes ") + hexadecimal(found.address) + ", which work-item " +
-                std::to_string(found.other_item % size) + " of work-group " + std::to_string(found.other_item / size) +
-                (found.other_wrote ? " has written" : " has read") + ", and nothing orders the two");
+            std::string(kind == access_kind::read ? "reads " : "writes ") + hexadecimal(found.address) +
+                ", which work-item " + std::to_string(found.other_item % size) + " of work-group " +
+                std::to_string(found.other_item / size) + (found.other_wrote ? " has written" : " has read") +
+                ", and nothing orders the two");
 }
 
 u64 address_of(warp& self, const instruction& what, u32 lane) {
@@ -149,8 +151,8 @@ u8* checked_memory(warp& self, const instruction& what, u32 lane, u64 address, u
   const auto flags = (is_shared ? group.shared_is_set().begin() : group.local_is_set(self.local_id(lane))) + position;
   if (!are_set(flags, kind, bytes))
     self.fail(fault_kind::unset_memory, what, lane,
-              std::to_string(bytes) + " bytes at " + std::to_string(address) + " of " + (is_shared ? "local" : "private") +
-                  " memory have not all been written");
+              std::to_string(bytes) + " bytes at " + std::to_string(address) + " of " +
+                  (is_shared ? "local" : "private") + " memory have not all been written");
   if (!is_shared) return group.local_memory(self.local_id(lane)) + position;
   check_race(self, what, lane, address, bytes, kind, true);
   return group.shared().data() + position;
@@ -191,8 +193,10 @@ void store(warp& self, const instruction& what, lane_mask active) {
   const bool is_atomic = what.order != memory_order::plain;
   for_lanes(active, [&](u32 lane) {
     const u64 address = address_of(self, what, lane);
-    u8* memory = checked_memory(self, what, lane, address, bytes, bytes, is_atomic ? access_kind::atomic : access_kind::write);
-    for (u32 i = 0; i < what.count; ++i) std::memcpy(memory + i * what.bytes, &self.values(what.reads[1 + i])[lane], what.bytes);
+    u8* memory =
+        checked_memory(self, what, lane, address, bytes, bytes, is_atomic ? access_kind::atomic : access_kind::write);
+    for (u32 i = 0; i < what.count; ++i)
+      std::memcpy(memory + i * what.bytes, &self.values(what.reads[1 + i])[lane], what.bytes);
     if (is_atomic) order_store(self, what, lane, address, true);
   });
 }

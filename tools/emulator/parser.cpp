@@ -124,7 +124,7 @@ class reader {
     }
     made.name = words_of(head).back();
     if (text_[at_] == '(') made.parameters = variables_in_parentheses();
-    until("{;");  // directives such as .maxntid
+    until("{;");                      // directives such as .maxntid
     if (text_[at_++] == ';') return;  // declared only
     read_body(made);
     module_.functions[made.name] = std::move(made);
@@ -139,8 +139,8 @@ class reader {
         continue;
       }
       const int line = line_;
-      const std::size_t colon = text_.find_first_not_of(
-          "$_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", at_);
+      const std::size_t colon =
+          text_.find_first_not_of("$_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", at_);
       if (colon != text_.npos && text_[colon] == ':' && text_.compare(colon, 2, "::") != 0) {
         statement label;
         label.what = statement::kind::label;

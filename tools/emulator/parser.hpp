@@ -21,8 +21,8 @@ struct statement {
   kind what = kind::instruction;
   int line = 0;
 
-  std::string name;                   ///< opcode with modifiers (`add.s32`), label, or prefix of registers
-  std::string guard;                  ///< predicate register of an instruction; empty if there is none
+  std::string name;   ///< opcode with modifiers (`add.s32`), label, or prefix of registers
+  std::string guard;  ///< predicate register of an instruction; empty if there is none
   bool is_guard_negated = false;
   std::vector<std::string> operands;  ///< as written: `%r1`, `[%rd2+8]`, `{%r1, %r2}`, `(retval0)`; labels of branches
   variable declared;                  ///< of a parameter, shared or local

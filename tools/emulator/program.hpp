@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that is ready to run: calls inlined, registers numbered, every instruction with the function that executes it.
+// A kernel that is ready to run: calls inlined, registers numbered, every instruction with the function that executes
+// it.
 #pragma once
 
 #include <array>
@@ -39,12 +40,12 @@ struct instruction {
   std::vector<std::uint32_t> reads, writes;  ///< registers; constants are registers, too
   std::uint32_t guard = 0;                   ///< 0: none
   bool is_guard_negated = false;
-  std::vector<std::uint32_t> targets;        ///< of a branch
+  std::vector<std::uint32_t> targets;  ///< of a branch
 
   // Of an instruction that accesses memory.
   memory_space space = memory_space::generic;
   memory_order order = memory_order::plain;
-  bool is_group_scope = false;       ///< orders work-items of its own group only
+  bool is_group_scope = false;  ///< orders work-items of its own group only
   bool is_sign_extended = false;
   std::uint8_t bytes = 0, count = 0;  ///< of each element; elements
   std::int64_t offset = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what the memory accesses of the main operations would cost an NVIDIA GPU, as a table for docs/gpu-code.md. Counted by the
-// emulator, not measured.
+// Prints what the memory accesses of the main operations would cost an NVIDIA GPU, as a table for docs/gpu-code.md.
+// Counted by the emulator, not measured.
 //   emulator_report
 #include <cstdint>
 #include <map>
@@ -18,7 +18,8 @@ using namespace syclamp;
 
 constexpr std::size_t elements = std::size_t{1} << 18;
 
-/// The part of a symbol that is the name of an operation: `__sycl_kernel_syclamp_inspect_chunks_16_4` → `inspect_chunks`.
+/// The part of a symbol that is the name of an operation: `__sycl_kernel_syclamp_inspect_chunks_16_4` →
+/// `inspect_chunks`.
 std::string operation_name(std::string symbol) {
   symbol.erase(0, std::string("__sycl_kernel_syclamp_").size());
   const auto is_number = [](const std::string& text) { return text.find_first_not_of("0123456789") == text.npos; };
@@ -33,7 +34,7 @@ std::map<std::string, emulator::kernel_statistics> counts_before;
 void print_new(const std::string& operation, std::string_view type) {
   for (const auto& [symbol, now] : emulator::executed_kernels().statistics()) {
     const emulator::kernel_statistics before = counts_before[symbol];
-    const auto per_element = [&](std::uint64_t emulator::kernel_statistics::*member) {
+    const auto per_element = [&](std::uint64_t emulator::kernel_statistics::* member) {
       return static_cast<double>(now.*member - before.*member) / elements;
     };
     using counts = emulator::kernel_statistics;
@@ -50,8 +51,9 @@ void print_new(const std::string& operation, std::string_view type) {
 int main() {
   const engine engine(sycl::queue{sycl::property::queue::in_order{}}, "nvidia_gpu");
   sycl::queue queue = engine.queue();
-  fmt::print("| operation | kernel | type | bytes asked for | bytes in sectors | cache lines | bank conflicts |\n"
-             "| --- | --- | --- | --- | --- | --- | --- |\n");
+  fmt::print(
+      "| operation | kernel | type | bytes asked for | bytes in sectors | cache lines | bank conflicts |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n");
   for (const element_type type : {element_type::float16, element_type::bfloat16, element_type::float32}) {
     const std::size_t bytes = elements * bytes_per_element(type);
     void* data = sycl::aligned_alloc_device(256, bytes, queue);

@@ -21,8 +21,7 @@ const program& kernel_store::find(std::string_view family, const std::string& sy
   const std::lock_guard lock(reading_);
   if (const auto known = kernels_.find(symbol); known != kernels_.end()) return known->second;
   auto text = families_.find(family);
-  if (text == families_.end())
-    text = families_.emplace(family, parse(text_of(folders_, std::string(family)))).first;
+  if (text == families_.end()) text = families_.emplace(family, parse(text_of(folders_, std::string(family)))).first;
   return kernels_.emplace(symbol, decode(text->second, "__sycl_kernel_" + symbol)).first->second;
 }
 

@@ -227,8 +227,9 @@ TEST_CASE("one small element among zeros has its norm, and so has one among larg
 }
 
 TEST_CASE("small elements count beside large ones, also in units of their own") {
-  // Each small square is less than half a unit in the last place of its sum, so that a plain sum would lose all of them: 95
-  // units in the whole sum, half of that in the norm. What is left are 10 roundings of the tree, 6 of chunks, 4 of units.
+  // Each small square is less than half a unit in the last place of its sum, so that a plain sum would lose all of
+  // them: 95 units in the whole sum, half of that in the norm. What is left are 10 roundings of the tree, 6 of chunks,
+  // 4 of units.
   constexpr std::size_t large_count = 512, count = 65'536;
   constexpr double tolerance = ((10 + 6 + 4) / 2.0 + 2) * 0x1p-24;
   const engine& engine = any_engine();
@@ -240,7 +241,8 @@ TEST_CASE("small elements count beside large ones, also in units of their own") 
     std::fill_n(values.begin(), large_count, large);
     const device_buffer<float> memory(engine.queue(), values);
     const double squares = large_count + (count - large_count) * 0x1.cp-13 * 0x1.cp-13;
-    check_close(inspect(engine, {memory.data(), count}).norm(), std::sqrt(squares) * static_cast<double>(large), tolerance);
+    check_close(inspect(engine, {memory.data(), count}).norm(), std::sqrt(squares) * static_cast<double>(large),
+                tolerance);
   }
 }
 
