@@ -18,7 +18,7 @@ class train_progress {
   /// \param epochs  of each task
   /// \param runs    names of the runs of each task
   train_progress(std::span<const training::task> tasks, std::span<const std::uint64_t> epochs,
-                 std::vector<std::string> runs);
+                 const std::vector<std::string>& runs);
 
   /// A run begins. Runs begin in the order of the tasks and, within a task, in the order of their names.
   /// \param resumed  steps that the run has made already

@@ -43,7 +43,7 @@ ALLOWED = {
     "tests/emulator": HOST | {"src/launch", "include/syclamp/matrix", "src/matrix", "tests", "tests/reference", "tools/emulator", "tests/emulator"},
     "tests/reference": {"std", "tests/reference"},
     "tools": {"std"},
-    "tools/emulator": {"std", "tools/emulator"},
+    "tools/emulator": {"std", "other", "tools/emulator"},
     "tools/emulator/kernel_library.cpp": {"std", "sycl", "other", "src/launch", "tools/emulator"},
     "tools/emulator/report.cpp": {"std", "sycl", "other", "include", "tools/emulator"},
     "tools/kernel_source.cpp": {"std", "backends", "src/launch"},

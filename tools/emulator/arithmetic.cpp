@@ -14,8 +14,8 @@
 namespace emulator {
 namespace {
 
-/// An instruction with one result of type `Result`, computed by `f` from operands of the types `Args`.
-template <auto f, typename Result, typename... Args>
+/// An instruction with one result of type `Result`, computed by `Function` from operands of the types `Args`.
+template <auto Function, typename Result, typename... Args>
 struct computed {
   static void run(warp& self, const instruction& what, lane_mask active) {
     run_with(self, what, active, std::index_sequence_for<Args...>{});
@@ -26,7 +26,8 @@ struct computed {
   static void run_with(warp& self, const instruction& what, lane_mask active, std::index_sequence<I...>) {
     u64* result = self.values(what.writes[0]);
     const u64* operands[] = {self.values(what.reads[I])...};
-    for_lanes(active, [&](u32 lane) { result[lane] = to_bits<Result>(f(from_bits<Args>(operands[I][lane])...)); });
+    for_lanes(active,
+              [&](u32 lane) { result[lane] = to_bits<Result>(Function(from_bits<Args>(operands[I][lane])...)); });
   }
 };
 

@@ -56,6 +56,7 @@ class driver_allocations {
   }
 
   emulator::extent operator()(std::uint64_t address) const {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): kernels have addresses as numbers
     const void* pointer = reinterpret_cast<const void*>(address);
     void* begin = nullptr;
     std::size_t bytes = 0;
@@ -98,7 +99,7 @@ class emulated_library final : public kernel_library {
           kernels().run(kernel, options, values, allocations);
         } catch (const std::exception& problem) {
           // The device is lost, and with it the test: nothing that the library could do would help.
-          std::cerr << "emulator: " << problem.what() << std::endl;
+          std::cerr << "emulator: " << problem.what() << '\n' << std::flush;
           std::_Exit(emulator::exit_after_fault);
         }
       });

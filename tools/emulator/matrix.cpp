@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "tools/emulator/lanes.hpp"
 #include "tools/emulator/memory.hpp"
 
@@ -121,14 +123,14 @@ void multiply(warp& self, const instruction& what, lane_mask active) {
 executor find_matrix(std::string_view name) {
   static const auto table = [] {
     std::map<std::string, executor, std::less<>> all;
-    for (const std::string space : {"", ".global", ".shared"})
-      for (const std::string layout : {"row", "col"}) {
-        for (const std::string matrix : {"a", "b"})
-          all["wmma.load." + matrix + ".sync.aligned." + layout + ".m16n16k16" + space + ".f16"] = load_halves;
-        all["wmma.load.c.sync.aligned." + layout + ".m16n16k16" + space + ".f32"] = load_floats;
-        all["wmma.store.d.sync.aligned." + layout + ".m16n16k16" + space + ".f32"] = store_floats;
-        for (const std::string other : {"row", "col"})
-          all["wmma.mma.sync.aligned." + layout + "." + other + ".m16n16k16.f32.f32"] = multiply;
+    for (const char* space : {"", ".global", ".shared"})
+      for (const char* layout : {"row", "col"}) {
+        for (const char* matrix : {"a", "b"})
+          all[fmt::format("wmma.load.{}.sync.aligned.{}.m16n16k16{}.f16", matrix, layout, space)] = load_halves;
+        all[fmt::format("wmma.load.c.sync.aligned.{}.m16n16k16{}.f32", layout, space)] = load_floats;
+        all[fmt::format("wmma.store.d.sync.aligned.{}.m16n16k16{}.f32", layout, space)] = store_floats;
+        for (const char* other : {"row", "col"})
+          all[fmt::format("wmma.mma.sync.aligned.{}.{}.m16n16k16.f32.f32", layout, other)] = multiply;
       }
     return all;
   }();

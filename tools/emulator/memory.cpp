@@ -94,7 +94,7 @@ void order_store(warp& self, const instruction& what, u32 lane, u64 address, boo
     self.group().clock().relaxed_store(self.item(lane), published);
 }
 
-template <typename T, auto f>
+template <typename T, auto Function>
 void atomic(warp& self, const instruction& what, lane_mask active) {
   self.group().launch().statistics.atomics += static_cast<u64>(std::popcount(active));
   for_lanes(active, [&](u32 lane) {
@@ -102,7 +102,7 @@ void atomic(warp& self, const instruction& what, lane_mask active) {
     u8* bytes = checked_memory(self, what, lane, address, what.bytes, what.bytes, access_kind::atomic);
     T old;
     std::memcpy(&old, bytes, sizeof old);
-    const T changed = f(old, from_bits<T>(self.values(what.reads[1])[lane]));
+    const T changed = Function(old, from_bits<T>(self.values(what.reads[1])[lane]));
     std::memcpy(bytes, &changed, sizeof changed);
     order_load(self, what, lane, address);
     order_store(self, what, lane, address, false);
@@ -139,7 +139,7 @@ u8* checked_memory(warp& self, const instruction& what, u32 lane, u64 address, u
                 std::to_string(bytes) + " bytes at " + hexadecimal(full) +
                     (memory.begin == memory.end ? " are in no allocation" : " go beyond an allocation"));
     check_race(self, what, lane, address, bytes, kind, false);
-    return reinterpret_cast<u8*>(address);
+    return reinterpret_cast<u8*>(address);  // NOLINT(performance-no-int-to-ptr): kernels have addresses as numbers
   }
   const bool is_shared = space == memory_space::shared;
   const u64 size = is_shared ? group.shared().size() : group.launch().kernel.local_bytes;
@@ -174,7 +174,7 @@ void load(warp& self, const instruction& what, lane_mask active) {
     const u8* memory = checked_memory(self, what, lane, address, bytes, bytes, access_kind::read);
     if (is_atomic) order_load(self, what, lane, address);
     u64 loaded[4];
-    for (u32 i = 0; i < what.count; ++i) loaded[i] = element(memory + i * what.bytes, what);
+    for (u32 i = 0; i < what.count; ++i) loaded[i] = element(memory + u64{i} * what.bytes, what);
     for (u32 i = 0; i < what.count; ++i) self.values(what.writes[i])[lane] = loaded[i];
   });
 }
@@ -182,7 +182,7 @@ void load(warp& self, const instruction& what, lane_mask active) {
 void load_parameter(warp& self, const instruction& what, lane_mask active) {
   const auto& parameters = self.group().launch().parameters;
   for (u32 i = 0; i < what.count; ++i) {
-    const u64 value = element(parameters.data() + what.offset + i * what.bytes, what);
+    const u64 value = element(parameters.data() + what.offset + u64{i} * what.bytes, what);
     for_lanes(active, [&](u32 lane) { self.values(what.writes[i])[lane] = value; });
   }
 }
@@ -196,7 +196,7 @@ void store(warp& self, const instruction& what, lane_mask active) {
     u8* memory =
         checked_memory(self, what, lane, address, bytes, bytes, is_atomic ? access_kind::atomic : access_kind::write);
     for (u32 i = 0; i < what.count; ++i)
-      std::memcpy(memory + i * what.bytes, &self.values(what.reads[1 + i])[lane], what.bytes);
+      std::memcpy(memory + u64{i} * what.bytes, &self.values(what.reads[1 + i])[lane], what.bytes);
     if (is_atomic) order_store(self, what, lane, address, true);
   });
 }

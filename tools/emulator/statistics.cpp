@@ -10,7 +10,7 @@ namespace {
 
 /// How many different blocks of `size` bytes an access touches.
 std::uint64_t blocks_touched(const warp_access& access, std::uint64_t size) {
-  std::array<std::uint64_t, 2 * warp_size> blocks;
+  std::array<std::uint64_t, std::size_t{2} * warp_size> blocks;
   std::size_t count = 0;
   for (lane_mask rest = access.active; rest != 0; rest &= rest - 1) {
     const std::uint64_t address = access.addresses[std::countr_zero(rest)];

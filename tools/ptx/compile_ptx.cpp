@@ -64,6 +64,7 @@ std::vector<std::string_view> readable_segments(const dl_phdr_info& module) {
   for (int i = 0; i < module.dlpi_phnum; ++i) {
     const auto& header = module.dlpi_phdr[i];
     if (header.p_type == PT_LOAD && (header.p_flags & PF_R) != 0)
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
       segments.emplace_back(reinterpret_cast<const char*>(module.dlpi_addr + header.p_vaddr), header.p_filesz);
   }
   return segments;
@@ -82,6 +83,7 @@ std::string_view embedded_file(const std::vector<std::string_view>& segments, st
       for (std::size_t i = 0; i + 4 * sizeof(std::uintptr_t) <= table.size(); i += sizeof(std::uintptr_t)) {
         std::uintptr_t row[4];
         std::memcpy(row, table.data() + i, sizeof row);
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): so does the table
         if (row[0] == address && row[1] == length) return {reinterpret_cast<const char*>(row[2]), row[3]};
       }
   }
