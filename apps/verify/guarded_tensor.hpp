@@ -83,6 +83,17 @@ std::vector<typename Format::bits> finite_gradients(std::uint64_t count, std::ui
   return data;
 }
 
+/// The same without numbers that become subnormal in FP32 when they are unscaled: the oracle's bounds of errors are
+/// relative to the size of a number.
+template <typename Format>
+std::vector<typename Format::bits> normal_gradients(std::uint64_t count, std::uint32_t seed) {
+  auto data = finite_gradients<Format>(count, seed);
+  if (Format::format.exponent_bits < reference::binary32.exponent_bits) return data;  // FP32 has a wider range
+  for (auto& entry : data)
+    if (reference::decode(entry, Format::format).value_kind == reference::kind::subnormal) entry = 0;
+  return data;
+}
+
 /// Any bit pattern of FP32. Every second one is near the range of FP16, so that casts round, underflow and overflow.
 inline std::vector<std::uint32_t> any_floats(std::uint64_t count, std::uint32_t seed) {
   std::mt19937 random(seed);

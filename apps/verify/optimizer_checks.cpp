@@ -21,9 +21,9 @@ constexpr std::uint64_t sizes[] = {0, 1, 7, 8, 1023, 65537};
 template <typename Format>
 struct trained_tensor {
   trained_tensor(const engine& engine, std::uint64_t count, std::uint32_t seed)
-      : gradient(engine, finite_gradients<Format>(count, seed), seed % 2),
+      : gradient(engine, normal_gradients<Format>(count, seed), seed % 2),
         model(engine, std::vector<typename Format::bits>(count), seed % 2),
-        master(engine, finite_gradients<float32>(count, seed + 1), seed % 2) {
+        master(engine, normal_gradients<float32>(count, seed + 1), seed % 2) {
     for (int i = 0; i < 3; ++i) states.emplace_back(engine, std::vector<std::uint32_t>(count), seed % 2);
   }
 
@@ -140,7 +140,7 @@ std::string optimizer_difference(const engine& engine, const optimizer_case& tes
   for (std::uint64_t t = 1; t <= 2; ++t) {
     std::vector<std::vector<reference::element>> before;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      tensors[i].gradient.write(finite_gradients<Format>(sizes[i], static_cast<std::uint32_t>(10 * t + i)));
+      tensors[i].gradient.write(normal_gradients<Format>(sizes[i], static_cast<std::uint32_t>(10 * t + i)));
       before.push_back(tensors[i].read());
     }
     const step_record record = step();
@@ -152,7 +152,7 @@ std::string optimizer_difference(const engine& engine, const optimizer_case& tes
     }
   }
   // An overflow in the last tensor: nothing changes.
-  auto overflow = finite_gradients<Format>(sizes[std::size(sizes) - 1], 99);
+  auto overflow = normal_gradients<Format>(sizes[std::size(sizes) - 1], 99);
   overflow.back() = Format::infinity;
   tensors.back().gradient.write(overflow);
   std::vector<std::vector<std::uint64_t>> before;

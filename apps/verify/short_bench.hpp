@@ -17,8 +17,7 @@ struct bench_row {
   double bytes_per_element = 0;  ///< that the operation must move
   double seconds_median = 0;
   double gbps = 0;
-  double copy_gbps = 0;        ///< of `queue::memcpy` in device memory, alternated with the operation
-  double percent_of_copy = 0;  ///< of its bandwidth
+  double copy_gbps = 0;  ///< best of the copies by `queue::memcpy` in device memory, alternated with the operation
 };
 
 /// One operation on gradients of one type.
