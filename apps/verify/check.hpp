@@ -2,6 +2,7 @@
 // The checks of `syclamp verify`.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string>
 #include <utility>
@@ -46,7 +47,13 @@ struct check {
 };
 
 /// Runs a check. An exception counts as a failure.
-check_result run(const check& check);
+inline check_result run(const check& check) {
+  try {
+    return check.run();
+  } catch (const std::exception& failed) {
+    return {check_outcome::failed, failed.what()};
+  }
+}
 
 struct settings {
   bool quick = false;              ///< fewer sizes and optimizers, and only the profile of the device

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <exception>
-#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,14 +26,6 @@ void append_checks_of_profile(std::vector<check>& all, const engine& engine, con
 }
 
 }  // namespace
-
-check_result run(const check& check) {
-  try {
-    return check.run();
-  } catch (const std::exception& failed) {
-    return {check_outcome::failed, failed.what()};
-  }
-}
 
 std::vector<check> arithmetic_checks(const engine& engine) {
   return {{"arithmetic self-test",
