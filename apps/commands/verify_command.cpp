@@ -29,10 +29,12 @@ struct options {
 
 /// Everything that has run so far.
 struct progress {
-  progress_bar bar{"verify"};
+  progress_bar bar;
   std::size_t done = 0, all = 0;
   json checks = json::array();
   int passed = 0, failed = 0, skipped = 0;
+
+  void show(const std::string& title) { bar.show(static_cast<double>(done) / static_cast<double>(all), title); }
 
   void print(const verify::check& check, const verify::check_result& result) {
     const bool is_bad = result.outcome == check_outcome::failed;
@@ -45,7 +47,6 @@ struct progress {
     checks.push_back({{"name", check.name},
                       {"result", to_string(result.outcome)},
                       {"detail", is_bad ? result.detail + ". " + check.remedy : result.detail}});
-    bar.show(++done, all);
   }
 };
 
@@ -60,38 +61,43 @@ std::uint64_t bench_elements(const sycl::device& device, bool quick) {
 std::vector<verify::bench_row> run_bench(const std::vector<verify::bench_task>& tasks, progress& progress) {
   std::vector<verify::bench_row> rows;
   for (const verify::bench_task& task : tasks) {
+    const std::string name = fmt::format("bench {} {}", task.op, to_string(task.type));
+    progress.show(name);
     try {
       rows.push_back(task.measure());
-      progress.bar.show(++progress.done, progress.all);
     } catch (const std::exception& failed) {
-      const verify::check check{fmt::format("bench {} {}", task.op, to_string(task.type)),
-                                "Free memory of the device and run verify again.",
-                                {}};
-      progress.print(check, {check_outcome::failed, failed.what()});
+      progress.print({name, "Free memory of the device and run verify again.", {}},
+                     {check_outcome::failed, failed.what()});
     }
+    ++progress.done;
   }
   return rows;
 }
 
-/// Prints the rows and returns them. The best copy of the whole run stands for the bandwidth of the device.
+/// Prints the rows and returns them, with the keys of `syclamp bench` and the copy as their reference. The best copy of
+/// the whole run stands for the bandwidth of the device.
 json print_bench(const std::vector<verify::bench_row>& rows, std::uint64_t elements) {
   double copy_gbps = 0;
   for (const verify::bench_row& row : rows) copy_gbps = std::max(copy_gbps, row.copy_gbps);
   fmt::print("\n{} elements; a copy in device memory reaches {:.1f} GB/s\n", elements, copy_gbps);
-  fmt::print("{:<18} {:<9} {:>8} {:>10}\n", "op", "type", "GB/s", "% of copy");
+  fmt::print("{:<18} {:<9} {:>8} {:>10}\n", "operation", "type", "GB/s", "% of copy");
   json results = json::array();
   for (const verify::bench_row& row : rows) {
-    const double percent = 100 * row.gbps / copy_gbps;
-    fmt::print("{:<18} {:<9} {:>8.1f} {:>10.0f}\n", row.op, row.grad_type, row.gbps, percent);
+    const double ratio = row.gbps / copy_gbps;
+    fmt::print("{:<18} {:<9} {:>8.1f} {:>10.0f}\n", row.op, row.grad_type, row.gbps, 100 * ratio);
     results.push_back({{"op", row.op},
                        {"grad_type", row.grad_type},
                        {"elements", elements},
+                       {"tensors", 1},
                        {"bytes_per_element", row.bytes_per_element},
                        {"seconds_median", row.seconds_median},
+                       {"seconds_min", row.seconds_min},
                        {"gbps", row.gbps},
-                       {"percent_of_copy", percent}});
+                       {"reference_gbps", copy_gbps},
+                       {"ratio", ratio},
+                       {"kernels", row.kernels}});
   }
-  return {{"copy_gbps", copy_gbps}, {"results", results}};
+  return {{"reference", "copy"}, {"results", results}};
 }
 
 /// GPUs that the system has and SYCL does not show.
@@ -101,15 +107,22 @@ std::vector<std::string> advice_of(const system_report& system) {
   return verify::advise_on_device_files(verify::gpu_device_files());
 }
 
+void print_advice(const std::vector<std::string>& advice) {
+  for (const std::string& line : advice) fmt::print("Note: {}.\n", line);
+}
+
 void run(const options& options) {
   if (!options.json_file.empty()) need_writable(options.json_file);
+  const system_report system = describe_system();
+  const auto advice = advice_of(system);
+  fmt::print("syclamp {}, kernels {}, {}\n", system.version, system.kernel_mode, system.compiler);
+  print_advice(advice);  // before the engine: if there is no device at all, this says what to install
+  flush_output();
   const syclamp::engine engine;
   const sycl::device device = engine.queue().get_device();
   const auto name = device.get_info<sycl::info::device::name>();
   const auto driver = device.get_info<sycl::info::device::driver_version>();
-  const system_report system = describe_system();
-  fmt::print("syclamp {}, kernels {}, {}\n{}, driver {}, profile {}\n\n", system.version, system.kernel_mode,
-             system.compiler, printable(name), printable(driver), engine.profile_name());
+  fmt::print("{}, driver {}, profile {}\n\n", printable(name), printable(driver), engine.profile_name());
   flush_output();
 
   const auto checks = verify::all_checks(engine, {.quick = options.quick});
@@ -117,15 +130,18 @@ void run(const options& options) {
   const auto tasks = verify::bench_tasks(engine, elements, options.quick ? 5 : 21);
   progress progress;
   progress.all = checks.size() + tasks.size();
-  for (const verify::check& check : checks) progress.print(check, verify::run(check));
+  for (const verify::check& check : checks) {
+    progress.show(check.name);
+    progress.print(check, verify::run(check));
+    ++progress.done;
+  }
   const auto rows = run_bench(tasks, progress);
   progress.bar.hide();
   const json bench = print_bench(rows, elements);
 
-  const auto advice = advice_of(system);
-  for (const std::string& line : advice) fmt::print("\nNote: {}.\n", line);
-  fmt::print("\n{} checks: {} passed, {} failed, {} skipped\n", progress.checks.size(), progress.passed,
-             progress.failed, progress.skipped);
+  fmt::print("\n{} checks on {}: {} passed, {} failed, {} skipped\n", progress.checks.size(), printable(name),
+             progress.passed, progress.failed, progress.skipped);
+  print_advice(advice);  // once more, because the list of checks is long
   flush_output();
   const json report = {{"device", name},
                        {"driver", driver},

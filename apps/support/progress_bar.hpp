@@ -28,9 +28,6 @@ class progress_bar {
   /// Clears the line, so that other output can be printed. The next call of `show` draws it again.
   void hide() const;
 
-  /// Removes the line until the next `show`, so that other output can take its place.
-  void hide() const;
-
  private:
   bool is_shown_;
   double skipped_ = 0.0;

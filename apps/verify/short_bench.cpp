@@ -30,6 +30,9 @@ struct measurement {
   bench_row against_copy(const char* op, element_type type, double bytes_per_element,
                          const std::function<void()>& submit) const {
     const copied_arrays copied(engine, elements * sizeof(float));
+    const std::uint64_t submitted = engine.statistics().kernels_submitted;
+    submit();
+    const std::uint64_t kernels = engine.statistics().kernels_submitted - submitted;
     const auto times = bench::alternate(
         repetitions,
         [&] {
@@ -40,6 +43,8 @@ struct measurement {
     const double count = static_cast<double>(elements);
     bench_row row{.op = op, .grad_type = to_string(type), .bytes_per_element = bytes_per_element};
     row.seconds_median = times.ours.median;
+    row.seconds_min = times.ours.min;
+    row.kernels = kernels;
     row.gbps = 1e-9 * bytes_per_element * count / times.ours.median;
     row.copy_gbps = 1e-9 * 2 * sizeof(float) * count / times.reference.min;
     return row;

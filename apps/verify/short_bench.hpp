@@ -11,13 +11,16 @@
 
 namespace syclamp::verify {
 
+/// `seconds_…` and `gbps` as in `syclamp bench`. Bytes per element are those that the operation must move.
 struct bench_row {
   std::string op;
   std::string grad_type;
-  double bytes_per_element = 0;  ///< that the operation must move
+  double bytes_per_element = 0;
   double seconds_median = 0;
+  double seconds_min = 0;
   double gbps = 0;
-  double copy_gbps = 0;  ///< best of the copies by `queue::memcpy` in device memory, alternated with the operation
+  double copy_gbps = 0;       ///< best of the copies by `queue::memcpy` in device memory, alternated with the operation
+  std::uint64_t kernels = 0;  ///< submitted by one call
 };
 
 /// One operation on gradients of one type.

@@ -39,12 +39,13 @@ class Verify(unittest.TestCase):
         results = [check["result"] for check in report["checks"]]
         passed, failed, skipped = (results.count(outcome) for outcome in OUTCOMES)
         self.assertEqual(failed, 0)
-        self.assertIn(f"{len(results)} checks: {passed} passed, 0 failed, {skipped} skipped", done.stdout)
+        self.assertIn(f"{len(results)} checks on {report['device']}: {passed} passed, 0 failed, {skipped} skipped", done.stdout)
         names = [check["name"] for check in report["checks"]]
         self.assertEqual(len(names), len(set(names)))
         for row in report["bench"]["results"]:
             self.assertGreater(row["gbps"], 0)
-            self.assertAlmostEqual(row["percent_of_copy"], 100 * row["gbps"] / report["bench"]["copy_gbps"])
+            self.assertAlmostEqual(row["ratio"], row["gbps"] / row["reference_gbps"])
+            self.assertRegex(done.stdout, rf"{row['op']} +{row['grad_type']} +{row['gbps']:.1f} +{100 * row['ratio']:.0f}\n")
         measured = {(row["op"], row["grad_type"]) for row in report["bench"]["results"]}
         self.assertLessEqual({(op, "float16") for op in ("inspect", "unscale", "cast", "adamw_step_clip")}, measured)
         return {check["name"]: check["result"] for check in report["checks"]}
