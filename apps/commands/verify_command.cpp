@@ -166,7 +166,7 @@ void add_verify_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "verify", "Checks the library on this device against an oracle in double, and measures the main operations.");
   const auto given = std::make_shared<options>();
-  command->add_option("--json", given->json_file, "Write the results to this file as JSON");
+  command->add_option("--json", given->json_file, "Write the results to this file as JSON")->type_name("FILE");
   command->add_flag("--quick", given->quick, "Fewer sizes and optimizers, and only the device's own tuning profile");
   command->footer(
       "Exit code 0: every check passed or had nothing to check. 1: a check failed.\n"
