@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
   syclamp::program::add_exponents_command(program);
   syclamp::program::add_train_command(program);
   syclamp::program::add_bench_command(program);
+  syclamp::program::add_verify_command(program);
   try {
     const int code = run(program, argc, argv);
     if (code == 0) syclamp::program::flush_output();

@@ -11,5 +11,6 @@ void add_exponents_command(CLI::App& program);
 void add_info_command(CLI::App& program);
 void add_simulate_command(CLI::App& program);
 void add_train_command(CLI::App& program);
+void add_verify_command(CLI::App& program);
 
 }  // namespace syclamp::program

@@ -11,6 +11,7 @@
 #include "apps/commands/commands.hpp"
 #include "apps/commands/policy_options.hpp"
 #include "apps/commands/preset_table.hpp"
+#include "apps/support/trace_replay.hpp"
 #include "support/whole_file.hpp"
 #include "syclamp/syclamp.hpp"
 
@@ -28,49 +29,6 @@ struct options {
 
 // Limits of input files: parsed input takes many times its size in memory.
 constexpr std::size_t longest_trace = std::size_t{1} << 20, longest_ledger = std::size_t{256} << 20;
-
-std::vector<simulated_result> on_host(const scaling_policy& policy, const std::vector<simulated_step>& steps) {
-  scaler_snapshot scaler = scaler_snapshot::fresh(policy);
-  std::vector<simulated_result> results;
-  results.reserve(steps.size());
-  for (const simulated_step& step : steps) results.push_back(simulate_step(scaler, step));
-  return results;
-}
-
-/// Drives the kernels with gradients of zero, one of which is Inf or NaN where the trace has `i` or `n`.
-std::vector<simulated_result> on_device(const scaling_policy& policy, const std::vector<simulated_step>& steps) {
-  constexpr std::size_t elements = 64, kinds = 4;
-  constexpr std::uint16_t infinity = 0x7c00, nan = 0x7e00;  // of FP16
-  const syclamp::engine engine;
-  std::vector<std::uint16_t> content(elements * kinds, 0);  // one tensor for each OR of flags
-  for (std::size_t flags = 1; flags < kinds; ++flags) {
-    if ((flags & found_inf) != 0) content[flags * elements] = infinity;
-    if ((flags & found_nan) != 0) content[flags * elements + 1] = nan;
-  }
-  const device_array memory(engine, content);
-  tensor_list gradients(engine, array_view(memory.data(), elements, element_type::float16));
-
-  constexpr std::size_t drained = 1024;
-  loss_scaler scaler(engine, policy, {.ledger = drained});
-  std::vector<simulated_result> results;
-  scaler.on_step([&](const ledger_entry& entry) {
-    const step_record& record = entry.record;
-    results.push_back({record.scale, record.next_scale, record.outcome, record.status});
-  });
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    gradients.set_address(0, memory.data() + elements * (steps[i].flags % kinds));
-    scaler.begin_step();
-    scaler.inspect(gradients);
-    scaler.update();
-    if ((i + 1) % drained == 0) {
-      engine.wait();
-      scaler.report();
-    }
-  }
-  engine.wait();
-  scaler.report();
-  return results;
-}
 
 /// JSON has no Inf or NaN, so they become null. FP32 round-trips through double.
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
@@ -150,7 +108,7 @@ void run(const options& options) {
     throw CLI::ValidationError("simulate", wrong.what());
   }
   if (!options.ledger_file.empty()) return replay_ledger(options, policy);
-  const auto results = options.on_host ? on_host(policy, steps) : on_device(policy, steps);
+  const auto results = options.on_host ? replay_on_host(policy, steps) : replay_on_device(engine(), policy, steps);
   if (options.as_json) {
     fmt::print("{}\n", json_of(options.preset, results).dump(2));
   } else {

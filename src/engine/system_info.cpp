@@ -56,13 +56,12 @@ std::vector<std::string> advise(const std::vector<sycl::device>& devices) {
   constexpr maker makers[] = {
       {backends::nvidia_vendor,
        "the machine has an NVIDIA GPU, but no SYCL adapter for it is loaded. The wheels of ./run setup reach CPUs and "
-       "Intel GPUs only: install DPC++ with the CUDA plugin and use the preset aot-dpcpp, or AdaptiveCpp with its CUDA "
-       "backend and the preset aot-acpp"},
+       "Intel GPUs only: install DPC++ with the CUDA plugin (CMake preset cuda) or AdaptiveCpp with its CUDA backend "
+       "(aot-acpp), set SYCLAMP_SYCL_ROOT to its folder and build again; docs/devices.md has the commands"},
       {backends::amd_vendor,
        "the machine has an AMD GPU, but no SYCL adapter for it is loaded. The wheels of ./run setup reach CPUs and "
-       "Intel "
-       "GPUs only: install DPC++ with the HIP plugin and use the preset aot-dpcpp, or AdaptiveCpp with its HIP backend "
-       "and the preset aot-acpp"},
+       "Intel GPUs only: install DPC++ with the HIP plugin (CMake preset hip) or AdaptiveCpp with its HIP backend "
+       "(aot-acpp), set SYCLAMP_SYCL_ROOT to its folder and build again; docs/devices.md has the commands"},
       {backends::intel_vendor,
        "the machine has an Intel GPU, but it is not a SYCL device: install its Level Zero driver (packages libze1 and "
        "intel-level-zero-gpu or libze-intel-gpu1) and check that you may open /dev/dri/renderD*"},

@@ -16,6 +16,9 @@ SUBJECTS = ("engine", "launch", "tensors", "scaler", "optimizer", "state", "matr
 # A subject of src/ includes itself and those to its left; modules are on the right, so the core includes none of them.
 BELOW = {f"src/{name}": {f"src/{left}" for left in SUBJECTS[: index + 1]} for index, name in enumerate(SUBJECTS)}
 HOST = {"std", "sycl", "include", "backends", "src/support", "sycl_kernels/shared", "other"}
+# What `syclamp verify` shares with the tests: the oracle, and cases that are described for library and oracle.
+CASES = {"tests/support/formats.hpp", "tests/support/optimizer_cases.hpp"}
+ORACLE = {"tests/reference"} | CASES
 
 ALLOWED = {
     "include": {"std", "sycl", "include"},
@@ -32,15 +35,17 @@ ALLOWED = {
     "sycl_kernels/shared": {"std", "sycl_kernels/shared", "record"},
     "backends": {"std", "backends", "sycl_kernels/shared"},
     "apps": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn", "src/support", "apps", "apps/training",
-             "bench", "other"},
+             "apps/verify", "bench", "other"},
+    "apps/verify": {"std", "sycl", "include", "include/syclamp/matrix", "apps", "apps/verify", "bench", "other"} | ORACLE,
     "apps/training": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn", "src/support", "apps/training",
                       "other"},
     "bench": {"std", "sycl", "include", "src/support", "bench", "other"},
     "examples": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn"},
     "examples/interop": {"std", "sycl", "include", "other"},
-    "tests": HOST | {f"src/{name}" for name in SUBJECTS} | {"include/syclamp/matrix", "include/syclamp/nn", "apps/training", "tests",
-                                                         "tests/reference"},
-    "tests/emulator": HOST | {"src/launch", "include/syclamp/matrix", "src/matrix", "tests", "tests/reference", "tools/emulator", "tests/emulator"},
+    "tests": HOST | {f"src/{name}" for name in SUBJECTS} | {"include/syclamp/matrix", "include/syclamp/nn", "apps/training", "apps/verify",
+                                                         "tests"} | ORACLE,
+    "tests/emulator": HOST | {"src/launch", "include/syclamp/matrix", "src/matrix", "tests", "tools/emulator", "tests/emulator"} | ORACLE,
+    **{file: {"std", "include", "tests/reference"} for file in CASES},
     "tests/reference": {"std", "tests/reference"},
     "tools": {"std"},
     "tools/emulator": {"std", "other", "tools/emulator"},

@@ -21,7 +21,7 @@ use_package() {
   configure "build examples" "$PWD/moved"
   "$cmake" --build "build examples"
   "$ctest" --test-dir "build examples" --output-on-failure --no-tests=error
-  if [ -e moved/bin/syclamp ]; then moved/bin/syclamp --version; moved/bin/syclamp info; fi
+  if [ -e moved/bin/syclamp ]; then moved/bin/syclamp --version; moved/bin/syclamp info; moved/bin/syclamp verify --quick; fi
   [ "$kernels" = jit ] || return 0
   cp examples/step.cpp quick_start/step.cpp
   "$cmake" -S quick_start -B quick_start-build -G "$generator" "-DCMAKE_CXX_COMPILER=$cxx" "-DCMAKE_CXX_FLAGS=$cxx_flags" \

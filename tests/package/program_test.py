@@ -95,7 +95,7 @@ class Program(unittest.TestCase):
         for arguments in (["--help"], ["--version"], ["info"], ["info", "--json"], ["simulate", "--list"],
                           ["simulate", "--where", "host", "--trace", "...i"], ["simulate", "--trace", "...i"],
                           ["exponents"], ["train", "--help"], ["bench", "--log2-size", "10", "--op", "norm"],
-                          ["train", "--epochs", "1", "--batch", "32"]):
+                          ["train", "--epochs", "1", "--batch", "32"], ["verify", "--quick"]):
             with open("/dev/full", "w") as full:
                 done = subprocess.run([PROGRAM, *arguments], env=BASE, stdout=full, stderr=subprocess.PIPE, text=True)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), (arguments, done.stderr))

@@ -30,4 +30,10 @@ double activated(std::string_view kind, double x);
 matrix product(double alpha, const matrix& a, const matrix& b, double beta, const matrix& c,
                const std::vector<double>& bias, bool magnitudes = false);
 
+/// How far rounding in FP32 may move an element of the product. A sum of k products, in whatever order, errs by at most
+/// k roundings of the sum of magnitudes; alpha, beta and the bias add one each, and the result is rounded once.
+constexpr double product_error(std::size_t k, double magnitude) {
+  return (static_cast<double>(k) + 4) * 0x1p-24 * magnitude;
+}
+
 }  // namespace reference

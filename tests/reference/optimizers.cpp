@@ -104,9 +104,9 @@ stepped rmsprop(const optimizer_settings& by, std::uint64_t, sum g, const elemen
 }
 
 /// state: square_avg, acc_delta. The paper's step is -RMS[Δ] / RMS[g] · g, where RMS[x] is sqrt(E[x²] + eps), and E[Δ²]
-/// is that of the steps before; the learning rate comes last. Roundings of FP32 (`is_near` in
-/// tests/support/training.hpp): a gradient 3 u, a second moment 8 u after eps, sum and root, the other 2 u, a quotient
-/// and a product: 15 u; its square 35 u, of a size that is counted four times here.
+/// is that of the steps before; the learning rate comes last. Roundings of FP32 (`rounding_error`): a gradient 3 u, a
+/// second moment 8 u after eps, sum and root, the other 2 u, a quotient and a product: 15 u; its square 35 u, of a size
+/// that is counted four times here.
 stepped adadelta(const optimizer_settings& by, std::uint64_t, sum g, const element& now) {
   const sum squares = plus(exact(by.rho * now.state[0]), times(1 - by.rho, square(g)));
   const double ratio = std::sqrt(now.state[1] + by.eps) / std::sqrt(squares.value + by.eps);

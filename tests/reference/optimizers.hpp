@@ -33,6 +33,18 @@ struct stepped {
   bool is_undecided = false;
 };
 
+/// Tolerance: FP32 results agree with the oracle to 32 u of the size of their terms, where u = 2^-24 is half a unit in
+/// the last place, the error of one rounding:
+///   a gradient, multiplied by the clip coefficient, plus decay: 2 u, or 3 u with the rounded decay
+///   a first moment: β and 1 - β are rounded, two products, one sum: 4 u, and the gradient's 3 u
+///   a second moment: one product and one gradient more, 5 u + 6 u; the root halves all but its own error: 7 u
+///   the scalars: 1 - β^t to 4 u, lr and the quotient: 6 u; the root of the other scalar and its reciprocal: 4 u
+///   the quotient of the moments: 7 u + 7 u + 4 u + 1 u; times the step: 6 u + 1 u; the new weight: 1 u
+/// That is 27 u at most. A rule that takes more says so beside its definition (tests/reference/optimizers.cpp).
+/// Subnormals have an absolute error.
+/// \param size  of the terms from which the number was added up
+constexpr double rounding_error(double size) { return 32 * 0x1p-24 * size + 0x1p-140; }
+
 /// Step number `t`, 1 being the first, with the gradient `g`, unscaled and clipped.
 /// \throws std::out_of_range if there is no such optimizer
 stepped step(const optimizer_settings& by, std::uint64_t t, double g, const element& now);

@@ -130,17 +130,8 @@ struct training {
 
 inline double number(std::uint32_t bits) { return static_cast<double>(std::bit_cast<float>(bits)); }
 
-/// Tolerance: FP32 results agree with the oracle to 32 u of the size of their terms, where u = 2^-24 is half a unit in
-/// the last place, the error of one rounding:
-///   a gradient, multiplied by the clip coefficient, plus decay: 2 u, or 3 u with the rounded decay
-///   a first moment: β and 1 - β are rounded, two products, one sum: 4 u, and the gradient's 3 u
-///   a second moment: one product and one gradient more, 5 u + 6 u; the root halves all but its own error: 7 u
-///   the scalars: 1 - β^t to 4 u, lr and the quotient: 6 u; the root of the other scalar and its reciprocal: 4 u
-///   the quotient of the moments: 7 u + 7 u + 4 u + 1 u; times the step: 6 u + 1 u; the new weight: 1 u
-/// That is 27 u at most. A rule that takes more says so beside its definition (tests/reference/optimizers.cpp).
-/// Subnormals have an absolute error.
 inline bool is_near(double got, double want, double size) {
-  return std::abs(got - want) <= 32 * 0x1p-24 * size + 0x1p-140;
+  return std::abs(got - want) <= reference::rounding_error(size);
 }
 
 /// The number of elements that differ from the oracle after a step from `before` to `after`. Memory between the tensors

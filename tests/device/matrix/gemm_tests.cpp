@@ -90,12 +90,11 @@ std::optional<bool> is_exact(const engine& engine, const std::string& path, shap
   const auto result = c.read();
   bool good = c.is_alone() && a.is_alone() && b.is_alone();
   for (std::size_t i = 0; i < result.values.size(); ++i) {
-    // A sum of k products, in whatever order, errs by at most k roundings of the sum of magnitudes; alpha, beta and the
-    // bias add one each. A library may round C once more, before bias and activation. No activation is steeper than
-    // 1.13, and ours err by less than 8 roundings of the larger of argument and 1.
+    // A library may round C once more, before bias and activation. No activation is steeper than 1.13, and ours err by
+    // less than 8 roundings of the larger of argument and 1.
     const double y = reference::activated(to_string(setting.function), expected.values[i]);
     const double size_of_terms = magnitude.values[i];
-    double error = (static_cast<double>(k) + 4) * float_rounding * size_of_terms;
+    double error = reference::product_error(k, size_of_terms);
     if (path != "portable" && (setting.bias || setting.function != activation::none))
       error += rounding_of(setting.c, size_of_terms + error);
     if (setting.function != activation::none) error = 1.13 * error + 8 * float_rounding * std::max(size_of_terms, 1.0);

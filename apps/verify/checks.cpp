@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/verify/check.hpp"
+#include "apps/verify/comparisons.hpp"
+
+namespace syclamp::verify {
+namespace {
+
+void append(std::vector<check>& all, std::vector<check> more, const std::string& suffix) {
+  for (check& check : more) {
+    check.name += suffix;
+    all.push_back(std::move(check));
+  }
+}
+
+/// The checks whose results depend on the profile.
+void append_checks_of_profile(std::vector<check>& all, const engine& engine, const settings& settings) {
+  const std::string suffix = fmt::format(", profile {}", engine.profile_name());
+  append(all, gradient_checks(engine, settings), suffix);
+  append(all, optimizer_checks(engine, settings), suffix);
+  append(all, scaler_checks(engine, settings), suffix);
+  append(all, matrix_checks(engine, settings), suffix);
+}
+
+}  // namespace
+
+std::vector<check> arithmetic_checks(const engine& engine) {
+  return {{"arithmetic self-test",
+           "Update the driver of the device. If you built the library yourself, build it without options such as "
+           "-ffast-math.",
+           [engine] {
+             const arithmetic_report report = test_arithmetic(engine);
+             std::string detail = fmt::format("{} properties", report.checks.size());
+             for (const arithmetic_check& property : report.checks)
+               if (!property.relied_upon && !property.passed)
+                 detail += fmt::format("; {}: no (not needed)", property.name);
+             return passed_unless(compare_arithmetic(report), detail);
+           }}};
+}
+
+std::vector<check> all_checks(const engine& engine, const settings& settings) {
+  std::vector<check> all = arithmetic_checks(engine);
+  append_checks_of_profile(all, engine, settings);
+  for (const std::string& name : profile_names()) {
+    if (name == engine.profile_name()) continue;
+    if (settings.quick) {
+      all.push_back({fmt::format("profile {}", name), "",
+                     [] { return check_result{check_outcome::skipped, "left out by --quick"}; }});
+    } else {
+      append_checks_of_profile(all, syclamp::engine(engine.queue(), name), {.quick = true, .is_profile_forced = true});
+    }
+  }
+  return all;
+}
+
+}  // namespace syclamp::verify
