@@ -144,7 +144,7 @@ std::string clip_difference(const engine& engine, std::uint64_t size, std::size_
   const auto unscaled_list = unscale(inspector.list(), tensor_list(engine, out.view()), scale);
   clip(unscaled_list, clipping.data());
   const clip_result result = clipping.to_vector().front();
-  const std::string difference = compare_clip(result, norm, static_cast<double>(max_norm));
+  std::string difference = compare_clip(result, norm, static_cast<double>(max_norm));
   if (!difference.empty()) return difference;
   // Elements are the device's own coefficient times the unscaled gradient, rounded once.
   const std::string elements =
