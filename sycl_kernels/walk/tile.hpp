@@ -13,6 +13,7 @@
 
 #include "sycl_kernels/base/activation.hpp"
 #include "sycl_kernels/base/format.hpp"
+#include "sycl_kernels/base/global_memory.hpp"
 #include "sycl_kernels/base/pack.hpp"
 #include "sycl_kernels/base/work_group.hpp"
 #include "sycl_kernels/shared/layout.hpp"
@@ -157,10 +158,10 @@ struct product {
       return reinterpret_cast<std::uintptr_t>(first) + matrix * distance * bytes_per_element(type);
     };
     return {
-        {reinterpret_cast<const void*>(at(a, a_type, a_batch)), a_type, a_stride, a_transposed, m, k},
-        {reinterpret_cast<const void*>(at(b, b_type, b_batch)), b_type, b_stride, b_transposed, k, n},
+        {in_global_memory<const void>(at(a, a_type, a_batch)), a_type, a_stride, a_transposed, m, k},
+        {in_global_memory<const void>(at(b, b_type, b_batch)), b_type, b_stride, b_transposed, k, n},
         {bias, bias_type, 0, false, bias != nullptr ? 1u : 0u, n},
-        {reinterpret_cast<void*>(at(c, c_type, c_batch)), is_known ? c_type : no_type, c_stride, alpha, beta, function},
+        {in_global_memory<void>(at(c, c_type, c_batch)), is_known ? c_type : no_type, c_stride, alpha, beta, function},
         tile / across * TileRows,
         tile % across * TileColumns};
   }
