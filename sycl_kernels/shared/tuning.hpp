@@ -76,7 +76,7 @@ struct matrix_tuning {
   bool operator==(const matrix_tuning&) const = default;
 };
 
-/// Matrix products with matrix units. A work-group is four sub-groups and makes a tile of 64 × 64.
+/// Matrix products with matrix units. A work-group is four or eight sub-groups and makes a tile of 64 × 64.
 struct blocks_tuning {
   std::uint32_t max_lanes;
   std::uint32_t group_size;
@@ -99,7 +99,7 @@ struct tile_shape {
   std::uint32_t rows, columns;
 };
 constexpr tile_shape tile_of(const matrix_tuning& tuning) { return {tuning.tile_rows, tuning.tile_columns}; }
-/// Not to be tuned: four sub-groups, each with two by two blocks of 16 × 16, the size that matrix units multiply.
+/// Not to be tuned: each sub-group makes a part of 32 × 32 or 32 × 16, which are whole blocks of matrix units.
 constexpr tile_shape tile_of(const blocks_tuning&) { return {64, 64}; }
 
 }  // namespace syclamp

@@ -3,8 +3,20 @@
 
 Figures are exact for one version of a compiler only. With another version, only what is always wrong is reported.
 """
+import importlib.machinery
+import importlib.util
 import json
+import pathlib
 import re
+
+
+def load_report(vendor):
+    """tools/<vendor>/report as a module. It is a command, so its name has no ending."""
+    file = pathlib.Path(__file__).resolve().parents[2] / "tools" / vendor / "report"
+    loader = importlib.machinery.SourceFileLoader("report", str(file))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("report", loader))
+    loader.exec_module(module)
+    return module
 
 
 def by_kernel(found):
@@ -55,6 +67,7 @@ def intel_complaints(golden, version, found):
                 if not kernels.get(name, {}).get(device, {}).get("spill"):
                     yield f'{name} on {device} spills no longer; take it out of "spills" in tests/gpu/intel.json'
         yield from differences(golden["kernels"], kernels, remedy)
+    yield from matrix_unit_complaints(golden, found)
 
 
 def is_generic(access):
@@ -80,6 +93,41 @@ def nvidia_complaints(golden, version, found):
         only_accesses = [{name: {"accesses": figures["accesses"]} for name, figures in table.items()}
                          for table in (golden["kernels"], found)]
         yield from differences(*only_accesses, remedy)
+
+
+def amd_complaints(golden, version, found):
+    """`found` is {device: {family: result}}, see tools/amd/report."""
+    remedy = "run tests/gpu/amd_test.py --write"
+    for device, families in found.items():
+        for family, result in families.items():
+            if "error" in result:
+                yield f"{family} on {device}: {result['error']}"
+    kernels = by_kernel(found)
+    for name, by_device in kernels.items():
+        for device, figures in by_device.items():
+            for what in ("vgpr spills", "scratch"):
+                if figures[what] and device not in golden["spills"].get(name, {}).get("devices", ()):
+                    yield (f"{name} on {device}: {what} {figures[what]}; use fewer registers, or add the kernel with a reason to "
+                           '"spills" in tests/gpu/amd.json')
+            for access in figures["accesses"]:
+                if access.startswith("flat_"):
+                    yield f"{name} on {device} has {access}: take the address through in_global_memory (sycl_kernels/base/global_memory.hpp)"
+    if version == golden["compiler"]:
+        for name, entry in golden["spills"].items():
+            for device in entry["devices"]:
+                figures = kernels.get(name, {}).get(device, {})
+                if not figures.get("vgpr spills") and not figures.get("scratch"):
+                    yield f'{name} on {device} spills no longer; take it out of "spills" in tests/gpu/amd.json'
+        yield from differences(golden["kernels"], kernels, remedy)
+
+
+def matrix_unit_complaints(golden, found):
+    """Kernels for matrix units divide a work-group into sub-groups, so the compiler must use the size that they expect."""
+    for name, by_device in by_kernel(found).items():
+        for device, figures in by_device.items():
+            expected = golden["sub_groups"].get(name)
+            if expected and figures["simd"] != expected:
+                yield f"{name} on {device} has sub-groups of {figures['simd']}, but its division needs {expected}"
 
 
 def rows_as_text(data):

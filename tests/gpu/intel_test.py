@@ -7,23 +7,14 @@
 """
 import argparse
 import datetime
-import importlib.machinery
-import importlib.util
 import json
 import pathlib
 import sys
 
-from golden import by_kernel, intel_complaints, rows_as_text
+from golden import by_kernel, intel_complaints, load_report, rows_as_text
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/gpu/intel.json"
-
-
-def load_report():
-    loader = importlib.machinery.SourceFileLoader("report", str(ROOT / "tools/intel/report"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("report", loader))
-    loader.exec_module(module)
-    return module
 
 
 def main():
@@ -33,7 +24,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     golden = json.loads(DATA.read_text())
-    program, found = load_report().collect(arguments.build, arguments.sycl, list(golden["devices"]))
+    program, found = load_report("intel").collect(arguments.build, arguments.sycl, list(golden["devices"]))
     if arguments.write:
         golden.update(compiler=program.version, date=str(datetime.date.today()), kernels=by_kernel(found))
         DATA.write_text(rows_as_text(golden))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intel's offline GPU compiler (ocloc, IGC), as tools/intel/fetch unpacks it, and what it makes of SPIR-V."""
-import json
 import pathlib
 import re
 import subprocess
@@ -9,42 +8,18 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import gpu_cache
+import sid_packages
 
 PACKAGES = ("intel-ocloc", "libigc2", "libigc2-tools", "libigdfcl2")  # ocloc opens the libraries by name
-SPIRV_MAGIC = (0x07230203).to_bytes(4, "little")
 # Members of .ze_info by the names that this module gives them.
 FIGURES = {"simd_size": "simd", "grf_count": "registers", "spill_size": "spill"}
 FORMAT = 1  # increase it when the figures change their meaning: the cache has older ones
 
 
-def place():
-    """The folder of the compiler."""
-    return gpu_cache.folder("intel") / "compiler"
-
-
-def write_versions(root, versions):
-    (root / "versions.json").write_text(json.dumps(versions, indent=1, sort_keys=True))
-
-
 def find():
     """The compiler, or None if it was not fetched."""
-    try:
-        versions = json.loads((place() / "versions.json").read_text())
-    except (OSError, ValueError):
-        return None
-    return compiler(place(), versions)
-
-
-def spirv_modules(data):
-    """The SPIR-V modules in the bytes of a file of tools/ready_kernels.cpp."""
-    modules, at = [], data.find(SPIRV_MAGIC)
-    while at >= 0:
-        end = at + 20  # five words of header, then instructions that begin with their length
-        while end + 4 <= len(data) and (length := int.from_bytes(data[end + 2:end + 4], "little")) > 0:
-            end += 4 * length
-        modules.append(data[at:end])
-        at = data.find(SPIRV_MAGIC, end)
-    return modules
+    versions = sid_packages.versions("intel")
+    return compiler(versions) if versions else None
 
 
 def kernel_figures(ze_info):
@@ -64,13 +39,10 @@ def short_name(symbol):
 
 
 class compiler:
-    def __init__(self, root, versions):
-        programs = sorted((root / "usr/bin").glob("ocloc*"))
-        libraries = root / "usr/lib/x86_64-linux-gnu"
-        # Its own loader and C library, which may be newer than those of this machine.
-        self.command = [root / "usr/lib64/ld-linux-x86-64.so.2", "--library-path", libraries, programs[0]]
-        upstream = {name: version.split(":")[-1].rsplit("-", 1)[0] for name, version in versions.items()}
-        self.version = f"ocloc {upstream['intel-ocloc']}, IGC {upstream['libigc2']}"
+    def __init__(self, versions):
+        program = next((sid_packages.place("intel") / "usr/bin").glob("ocloc*"))
+        self.command = sid_packages.command("intel", program)
+        self.version = f"ocloc {versions['intel-ocloc']}, IGC {versions['libigc2']}"
 
     def run(self, *arguments):
         return subprocess.run([str(part) for part in (*self.command, *arguments)], capture_output=True, text=True, errors="replace")
