@@ -23,7 +23,7 @@ class block_multiplier {
  public:
   using as = as_bits;
   static constexpr unsigned tile_rows = tile_of(Tuning).rows, tile_columns = tile_of(Tuning).columns;
-  static constexpr unsigned depth = Tuning.tile_depth;
+  static constexpr unsigned depth = Tuning.tile_depth, buffers = Tuning.buffers;
   // Rows begin in different banks of local memory, at multiples of 16 bytes, as matrix units require.
   static constexpr unsigned a_stride = depth + 8, b_stride = tile_columns + 8, c_stride = tile_columns + 4;
   static constexpr unsigned across = tile_columns / Blocks::part_columns, parts = tile_rows / part_rows * across;

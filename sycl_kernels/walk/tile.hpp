@@ -60,60 +60,130 @@ struct as_bits {
 };
 
 /// Copies a block of a matrix to local memory, row by row with `Stride` elements between rows, and zeros where the
-/// matrix has ended. It is read along the rows (or, transposed, the columns) as they lie in memory: by packs if the
-/// work-group is one work-item, else neighbouring work-items read neighbouring elements.
+/// matrix has ended. It is read by packs, along the rows (or, transposed, the columns) as they lie in memory.
+///
+/// A large work-group may do it in two steps: `fetch` loads into registers, `put` stores to local memory. What is done
+/// between them hides the latency of the loads.
 template <typename As, unsigned Rows, unsigned Columns, unsigned Stride, unsigned Lanes, unsigned GroupSize>
 class stager {
  public:
   using staged = typename As::type;
+  static constexpr unsigned packs = Rows * Columns / Lanes;  // of a block
+  static_assert(Rows % Lanes == 0 || Rows == 1);
+  static_assert(Columns % Lanes == 0);
+
+  /// The packs that a work-item has loaded.
+  struct fetched {
+    static constexpr unsigned count = (packs + GroupSize - 1) / GroupSize;
+    pack<staged, Lanes> values[count];
+  };
 
   [[gnu::always_inline]] static void run(const work_item& item, const operand& from, std::uint32_t row,
                                          std::uint32_t column, staged* block) {
-    with_matrix_format(from.type, [&](auto format) __attribute__((always_inline)) {
-      if (from.transposed) {
-        copy<decltype(format), true>(item, from, row, column, block);
+    if constexpr (fetched::count > max_in_registers) {
+      for_each_format(from, [&](auto format, auto transposed) __attribute__((always_inline)) {
+        const source_block<decltype(format), transposed> source(from, row, column);
+        for (std::uint32_t i = item.id; i < packs; i += GroupSize) put<transposed>(block, i, source.load(i, false));
+      });
+    } else {
+      fetched loaded;
+      fetch(item, from, row, column, loaded);
+      put(item, from, loaded, block);
+    }
+  }
+
+  [[gnu::always_inline]] static void fetch(const work_item& item, const operand& from, std::uint32_t row,
+                                           std::uint32_t column, fetched& loaded) {
+    for_each_format(from, [&](auto format, auto transposed) __attribute__((always_inline)) {
+      const source_block<decltype(format), transposed> source(from, row, column);
+      const auto load_all = [&](bool aligned) __attribute__((always_inline)) {
+#pragma unroll
+        for (unsigned i = 0; i < fetched::count; ++i) loaded.values[i] = source.load(item.id + i * GroupSize, aligned);
+      };
+      if (source.is_aligned()) {
+        load_all(true);
       } else {
-        copy<decltype(format), false>(item, from, row, column, block);
+        load_all(false);
       }
     });
   }
 
- private:
-  /// A line is a row or column that is contiguous in memory.
-  template <typename Format, bool Transposed>
-  [[gnu::always_inline]] static void copy(const work_item& item, const operand& from, std::uint32_t row,
-                                          std::uint32_t column, staged* block) {
-    using bits = typename Format::bits;
-    constexpr std::uint32_t lines = Transposed ? Columns : Rows, length = Transposed ? Rows : Columns;
-    const std::uint32_t first_line = Transposed ? column : row, first_place = Transposed ? row : column;
-    const std::uint32_t lines_left = left(Transposed ? from.columns : from.rows, first_line);
-    const std::uint32_t places_left = left(Transposed ? from.rows : from.columns, first_place);
-    const auto* source = static_cast<const bits*>(from.data) + first_line * from.stride + first_place;
-    if constexpr (GroupSize == 1 && length % Lanes == 0) {
-      for (std::uint32_t line = 0; line < lines; ++line) {
-        const bits* start = source + line * from.stride;
-        for (std::uint32_t place = 0; place < length; place += Lanes) {
-          const std::uint32_t count = line < lines_left ? left(places_left, place) : 0;
-          const auto raw = count >= Lanes ? load_pack<Lanes, false>(start + place, 0)
-                           : count == 0   ? pack<bits, Lanes>(0)
-                                          : load_tail<Lanes>(start + place, count);
-          put<Transposed>(block, line, place, As::template convert<Format, Lanes>(raw));
-        }
-      }
+  [[gnu::always_inline]] static void put(const work_item& item, const operand& from, const fetched& loaded,
+                                         staged* block) {
+    const auto put_all = [&](auto transposed) __attribute__((always_inline)) {
+#pragma unroll
+      for (unsigned i = 0; i < fetched::count; ++i)
+        if (packs % GroupSize == 0 || item.id + i * GroupSize < packs)
+          put<transposed>(block, item.id + i * GroupSize, loaded.values[i]);
+    };
+    if (from.transposed) {
+      put_all(std::true_type{});
     } else {
-      for (std::uint32_t i = item.id; i < lines * length; i += GroupSize) {
-        const std::uint32_t line = i / length, place = i % length;
-        bits raw = 0;
-        if (line < lines_left && place < places_left) raw = source[line * from.stride + place];
-        block[Transposed ? place * Stride + line : line * Stride + place] =
-            As::template convert<Format, 2>(pack<bits, 2>(raw))[0];
-      }
+      put_all(std::false_type{});
     }
   }
 
+ private:
+  static constexpr unsigned max_in_registers = 16;  // packs; small groups copy one pack after the other
+
+  /// Packs in a line, which is a row or column that is contiguous in memory. (A bias has one row and is never
+  /// transposed.)
   template <bool Transposed>
-  [[gnu::always_inline]] static void put(staged* block, std::uint32_t line, std::uint32_t place,
-                                         pack<staged, Lanes> x) {
+  static constexpr std::uint32_t packs_across =
+      (Transposed ? Rows : Columns) / Lanes != 0 ? (Transposed ? Rows : Columns) / Lanes : 1;
+
+  /// Where the block lies in memory, and how much of it exists.
+  template <typename Format, bool Transposed>
+  class source_block {
+   public:
+    [[gnu::always_inline]] source_block(const operand& from, std::uint32_t row, std::uint32_t column)
+        : stride_(from.stride),
+          lines_(left(Transposed ? from.columns : from.rows, Transposed ? column : row)),
+          places_(left(Transposed ? from.rows : from.columns, Transposed ? row : column)),
+          start_(static_cast<const bits*>(from.data) + (Transposed ? column : row) * from.stride +
+                 (Transposed ? row : column)) {}
+
+    bool is_aligned() const {
+      return reinterpret_cast<std::uintptr_t>(start_) % (Lanes * sizeof(bits)) == 0 && stride_ % Lanes == 0;
+    }
+
+    /// Number `index` of the packs of the block. Whole packs are loaded at once if all packs are `aligned`.
+    [[gnu::always_inline]] pack<staged, Lanes> load(std::uint32_t index, bool aligned) const {
+      constexpr std::uint32_t across = packs_across<Transposed>;
+      const std::uint32_t line = index / across, place = index % across * Lanes;
+      const std::uint32_t count = line < lines_ && index < packs ? left(places_, place) : 0;
+      const bits* from = start_ + line * stride_ + place;
+      pack<bits, Lanes> raw = 0;
+      if (count >= Lanes) {
+        raw = aligned ? load_pack<Lanes, true>(from, 0) : load_pack<Lanes, false>(from, 0);
+      } else if (count != 0) {
+        raw = load_tail<Lanes>(from, count);
+      }
+      return As::template convert<Format, Lanes>(raw);
+    }
+
+   private:
+    using bits = typename Format::bits;
+    std::uint64_t stride_;
+    std::uint32_t lines_, places_;  // of the matrix, from the first of the block
+    const bits* start_;
+  };
+
+  template <typename Action>
+  [[gnu::always_inline]] static void for_each_format(const operand& from, Action action) {
+    with_matrix_format(from.type, [&](auto format) __attribute__((always_inline)) {
+      if (from.transposed) {
+        action(format, std::true_type{});
+      } else {
+        action(format, std::false_type{});
+      }
+    });
+  }
+
+  template <bool Transposed>
+  [[gnu::always_inline]] static void put(staged* block, std::uint32_t index, pack<staged, Lanes> x) {
+    constexpr std::uint32_t across = packs_across<Transposed>;
+    const std::uint32_t line = index / across, place = index % across * Lanes;
     if constexpr (Transposed) {
 #pragma unroll
       for (unsigned i = 0; i < Lanes; ++i) block[(place + i) * Stride + line] = x[i];
@@ -172,6 +242,7 @@ struct product {
 ///   as                            how blocks are staged (`as_float`, `as_bits`)
 ///   tile_rows, tile_columns       of C
 ///   depth                         how much of the inner dimension is staged at a time
+///   buffers                       2: the next blocks are loaded while these are multiplied; or 1
 ///   a_stride, b_stride, c_stride  between rows of the blocks in local memory
 ///   a constructor that takes the work-item
 ///   add(item, a, b)               adds the product of two blocks to what this work-item keeps
@@ -188,7 +259,7 @@ struct tile_walk {
   };
   struct alignas(32) shared {  // matrix units load whole rows
     union {
-      blocks in;
+      blocks in[Multiplier::buffers];
       float c[tile_rows * Multiplier::c_stride];
     };
     float bias[tile_columns];
@@ -200,21 +271,56 @@ struct tile_walk {
     stager<as_float, 1, tile_columns, tile_columns, Lanes, GroupSize>::run(item, mine.bias, 0, mine.tile_column,
                                                                            local.bias);
     Multiplier multiplier(item);
-    for (std::uint32_t k = 0; k < mine.a.columns; k += depth) {
-      stager<as, tile_rows, depth, Multiplier::a_stride, Lanes, GroupSize>::run(item, mine.a, mine.tile_row, k,
-                                                                                local.in.a);
-      stager<as, depth, tile_columns, Multiplier::b_stride, Lanes, GroupSize>::run(item, mine.b, k, mine.tile_column,
-                                                                                   local.in.b);
-      item.barrier();
-      multiplier.add(item, local.in.a, local.in.b);
-      item.barrier();
-    }
+    multiply(item, mine, local, multiplier, std::integral_constant<unsigned, Multiplier::buffers>{});
     multiplier.store(item, local.c);
     item.barrier();
     write(item, mine, local);
   }
 
  private:
+  using a_stager = stager<as, tile_rows, depth, Multiplier::a_stride, Lanes, GroupSize>;
+  using b_stager = stager<as, depth, tile_columns, Multiplier::b_stride, Lanes, GroupSize>;
+
+  [[gnu::always_inline]] static void stage(const work_item& item, const product& mine, std::uint32_t k, blocks& to) {
+    a_stager::run(item, mine.a, mine.tile_row, k, to.a);
+    b_stager::run(item, mine.b, k, mine.tile_column, to.b);
+  }
+
+  [[gnu::always_inline]] static void multiply(const work_item& item, const product& mine, shared& local,
+                                              Multiplier& multiplier, std::integral_constant<unsigned, 1>) {
+    for (std::uint32_t k = 0; k < mine.a.columns; k += depth) {
+      stage(item, mine, k, local.in[0]);
+      item.barrier();
+      multiplier.add(item, local.in[0].a, local.in[0].b);
+      item.barrier();
+    }
+  }
+
+  /// One barrier per step is enough: a buffer is written while all work-items multiply the other one.
+  [[gnu::always_inline]] static void multiply(const work_item& item, const product& mine, shared& local,
+                                              Multiplier& multiplier, std::integral_constant<unsigned, 2>) {
+    stage(item, mine, 0, local.in[0]);
+    item.barrier();
+    unsigned current = 0;
+    for (std::uint32_t k = 0; k < mine.a.columns; k += depth) {
+      const std::uint32_t next = k + depth;
+      const bool has_next = next < mine.a.columns;
+      typename a_stager::fetched a;
+      typename b_stager::fetched b;
+      if (has_next) {
+        a_stager::fetch(item, mine.a, mine.tile_row, next, a);
+        b_stager::fetch(item, mine.b, next, mine.tile_column, b);
+      }
+      multiplier.add(item, local.in[current].a, local.in[current].b);
+      current = 1 - current;
+      if (has_next) {
+        a_stager::put(item, mine.a, a, local.in[current].a);
+        b_stager::put(item, mine.b, b, local.in[current].b);
+      }
+      item.barrier();
+    }
+  }
+
   [[gnu::always_inline]] static void write(const work_item& item, const product& mine, const shared& local) {
     constexpr std::uint32_t across = tile_columns / Lanes;
     const std::uint32_t rows = mine.a.rows, columns = mine.b.columns;
