@@ -43,15 +43,25 @@ struct operand {
 struct as_float {
   using type = float;
 
+  template <typename Action>
+  [[gnu::always_inline]] static void with_format(element_type type, Action action) {
+    with_matrix_format(type, action);
+  }
+
   template <typename Format, unsigned Lanes>
   [[gnu::always_inline]] static pack<float, Lanes> convert(pack<typename Format::bits, Lanes> x) {
     return Format::template widen<Lanes>(x);
   }
 };
 
-/// Blocks as the 16 bits that they are.
+/// Blocks as the 16 bits that they are: one code for FP16 and BF16.
 struct as_bits {
   using type = std::uint16_t;
+
+  template <typename Action>
+  [[gnu::always_inline]] static void with_format(element_type type, Action action) {
+    if (type == element_type::float16 || type == element_type::bfloat16) action(format<element_type::float16>{});
+  }
 
   template <typename Format, unsigned Lanes>
   [[gnu::always_inline]] static pack<std::uint16_t, Lanes> convert(pack<typename Format::bits, Lanes> x) {
@@ -80,31 +90,18 @@ class stager {
 
   [[gnu::always_inline]] static void run(const work_item& item, const operand& from, std::uint32_t row,
                                          std::uint32_t column, staged* block) {
-    if constexpr (fetched::count > max_in_registers) {
-      for_each_format(from, [&](auto format, auto transposed) __attribute__((always_inline)) {
-        const source_block<decltype(format), transposed> source(from, row, column);
-        for (std::uint32_t i = item.id; i < packs; i += GroupSize) put<transposed>(block, i, source.load(i, false));
-      });
-    } else {
-      fetched loaded;
-      fetch(item, from, row, column, loaded);
-      put(item, from, loaded, block);
-    }
+    with_layout(from, [&](auto format, auto transposed) __attribute__((always_inline)) {
+      const source_block<decltype(format), transposed> source(from, row, column);
+      for (std::uint32_t i = item.id; i < packs; i += GroupSize) put<transposed>(block, i, source.load(i));
+    });
   }
 
   [[gnu::always_inline]] static void fetch(const work_item& item, const operand& from, std::uint32_t row,
                                            std::uint32_t column, fetched& loaded) {
-    for_each_format(from, [&](auto format, auto transposed) __attribute__((always_inline)) {
+    with_layout(from, [&](auto format, auto transposed) __attribute__((always_inline)) {
       const source_block<decltype(format), transposed> source(from, row, column);
-      const auto load_all = [&](bool aligned) __attribute__((always_inline)) {
 #pragma unroll
-        for (unsigned i = 0; i < fetched::count; ++i) loaded.values[i] = source.load(item.id + i * GroupSize, aligned);
-      };
-      if (source.is_aligned()) {
-        load_all(true);
-      } else {
-        load_all(false);
-      }
+      for (unsigned i = 0; i < fetched::count; ++i) loaded.values[i] = source.load(item.id + i * GroupSize);
     });
   }
 
@@ -124,8 +121,6 @@ class stager {
   }
 
  private:
-  static constexpr unsigned max_in_registers = 16;  // packs; small groups copy one pack after the other
-
   /// Packs in a line, which is a row or column that is contiguous in memory. (A bias has one row and is never
   /// transposed.)
   template <bool Transposed>
@@ -141,37 +136,40 @@ class stager {
           lines_(left(Transposed ? from.columns : from.rows, Transposed ? column : row)),
           places_(left(Transposed ? from.rows : from.columns, Transposed ? row : column)),
           start_(static_cast<const bits*>(from.data) + (Transposed ? column : row) * from.stride +
-                 (Transposed ? row : column)) {}
+                 (Transposed ? row : column)),
+          // Unaligned loads cost a CPU nothing; a GPU loads lane by lane then.
+          has_whole_packs_(GroupSize == 1 ||
+                           (reinterpret_cast<std::uintptr_t>(start_) % pack_bytes == 0 && stride_ % Lanes == 0)) {}
 
-    bool is_aligned() const {
-      return reinterpret_cast<std::uintptr_t>(start_) % (Lanes * sizeof(bits)) == 0 && stride_ % Lanes == 0;
-    }
-
-    /// Number `index` of the packs of the block. Whole packs are loaded at once if all packs are `aligned`.
-    [[gnu::always_inline]] pack<staged, Lanes> load(std::uint32_t index, bool aligned) const {
+    /// Number `index` of the packs of the block.
+    [[gnu::always_inline]] pack<staged, Lanes> load(std::uint32_t index) const {
       constexpr std::uint32_t across = packs_across<Transposed>;
       const std::uint32_t line = index / across, place = index % across * Lanes;
       const std::uint32_t count = line < lines_ && index < packs ? left(places_, place) : 0;
       const bits* from = start_ + line * stride_ + place;
       pack<bits, Lanes> raw = 0;
-      if (count >= Lanes) {
-        raw = aligned ? load_pack<Lanes, true>(from, 0) : load_pack<Lanes, false>(from, 0);
-      } else if (count != 0) {
-        raw = load_tail<Lanes>(from, count);
+      if (has_whole_packs_ && count >= Lanes) {
+        raw = load_pack<Lanes, (GroupSize > 1)>(from, 0);
+      } else {
+#pragma unroll
+        for (unsigned i = 0; i < Lanes; ++i)
+          if (i < count) raw[i] = from[i];
       }
       return As::template convert<Format, Lanes>(raw);
     }
 
    private:
     using bits = typename Format::bits;
+    static constexpr unsigned pack_bytes = Lanes * sizeof(bits);
     std::uint64_t stride_;
     std::uint32_t lines_, places_;  // of the matrix, from the first of the block
     const bits* start_;
+    bool has_whole_packs_;
   };
 
   template <typename Action>
-  [[gnu::always_inline]] static void for_each_format(const operand& from, Action action) {
-    with_matrix_format(from.type, [&](auto format) __attribute__((always_inline)) {
+  [[gnu::always_inline]] static void with_layout(const operand& from, Action action) {
+    As::with_format(from.type, [&](auto format) __attribute__((always_inline)) {
       if (from.transposed) {
         action(format, std::true_type{});
       } else {
@@ -281,43 +279,38 @@ struct tile_walk {
   using a_stager = stager<as, tile_rows, depth, Multiplier::a_stride, Lanes, GroupSize>;
   using b_stager = stager<as, depth, tile_columns, Multiplier::b_stride, Lanes, GroupSize>;
 
-  [[gnu::always_inline]] static void stage(const work_item& item, const product& mine, std::uint32_t k, blocks& to) {
-    a_stager::run(item, mine.a, mine.tile_row, k, to.a);
-    b_stager::run(item, mine.b, k, mine.tile_column, to.b);
-  }
-
   [[gnu::always_inline]] static void multiply(const work_item& item, const product& mine, shared& local,
                                               Multiplier& multiplier, std::integral_constant<unsigned, 1>) {
     for (std::uint32_t k = 0; k < mine.a.columns; k += depth) {
-      stage(item, mine, k, local.in[0]);
+      a_stager::run(item, mine.a, mine.tile_row, k, local.in[0].a);
+      b_stager::run(item, mine.b, k, mine.tile_column, local.in[0].b);
       item.barrier();
       multiplier.add(item, local.in[0].a, local.in[0].b);
       item.barrier();
     }
   }
 
-  /// One barrier per step is enough: a buffer is written while all work-items multiply the other one.
+  /// Loads a pair of blocks while the pair before it is multiplied. One barrier per step is enough: a buffer is written
+  /// while all work-items read the other one.
   [[gnu::always_inline]] static void multiply(const work_item& item, const product& mine, shared& local,
                                               Multiplier& multiplier, std::integral_constant<unsigned, 2>) {
-    stage(item, mine, 0, local.in[0]);
-    item.barrier();
+    const std::uint64_t end = mine.a.columns;
     unsigned current = 0;
-    for (std::uint32_t k = 0; k < mine.a.columns; k += depth) {
-      const std::uint32_t next = k + depth;
-      const bool has_next = next < mine.a.columns;
+    for (std::uint64_t k = 0; k < end + depth; k += depth) {
+      const auto column = static_cast<std::uint32_t>(k);
       typename a_stager::fetched a;
       typename b_stager::fetched b;
-      if (has_next) {
-        a_stager::fetch(item, mine.a, mine.tile_row, next, a);
-        b_stager::fetch(item, mine.b, next, mine.tile_column, b);
+      if (k < end) {
+        a_stager::fetch(item, mine.a, mine.tile_row, column, a);
+        b_stager::fetch(item, mine.b, column, mine.tile_column, b);
       }
-      multiplier.add(item, local.in[current].a, local.in[current].b);
-      current = 1 - current;
-      if (has_next) {
+      if (k != 0) multiplier.add(item, local.in[1 - current].a, local.in[1 - current].b);
+      if (k < end) {
         a_stager::put(item, mine.a, a, local.in[current].a);
         b_stager::put(item, mine.b, b, local.in[current].b);
       }
       item.barrier();
+      current = 1 - current;
     }
   }
 
