@@ -52,7 +52,8 @@ def matrix_kernels(build, sycl, profile):
     for family in figures.families("MATRIX_UNIT_OPERATION"):
         source = folder / f"{profile}-{family.replace('/', '-')}.cpp"
         source.write_text(tool.run(build / "bin/kernel_source", profile, family))
-        tool.run(tool.compiler(folder), source, source.with_suffix(".spv"), *tool.OPTIONS, LD_LIBRARY_PATH=str(sycl / "lib"))
+        tool.run(tool.compiler(folder), source, source.with_suffix(".spv"), f"-I{ROOT}", f"-I{ROOT / 'include'}", *tool.OPTIONS,
+                 LD_LIBRARY_PATH=str(sycl / "lib"))
         made[family.replace("/", "-")] = source.with_suffix(".spv").read_bytes()
     return made
 

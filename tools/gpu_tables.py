@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the tables of docs/gpu-code.md from tests/gpu/nvidia.json and tests/gpu/intel.json.
+"""Makes the tables of docs/gpu-code.md from nvidia.json, intel.json and amd.json in tests/gpu/.
 
     tools/gpu_tables.py --write    writes the tables into the page, between their markers
     tools/gpu_tables.py --check    ends with status 1 if the page has other tables
@@ -33,8 +33,8 @@ def nvidia(data):
         rows.append([name, *(figures["registers"][arch] for arch in archs), figures["local memory"],
                      widths(figures["accesses"], "ld.global"), widths(figures["accesses"], "st.global")])
     spilling = sorted(name for name, figures in data["kernels"].items() if figures["stack"] or figures["spilled"])
-    verdict = f"Kernels with a stack frame or spills: {', '.join(spilling)}." if spilling else "No kernel has a stack frame or spills."
-    return (f"{data['assembler']}, PTX of {data['compiler']}, {data['date']}. {verdict} Columns sm_75 to sm_100 are registers per\n"
+    statement = f"Kernels with a stack frame or spills: {', '.join(spilling)}." if spilling else "No kernel has a stack frame or spills."
+    return (f"{data['assembler']}, PTX of {data['compiler']}, {data['date']}. {statement} Columns sm_75 to sm_100 are registers per\n"
             f"work-item. Local memory is in bytes per work-group.\n\n{table(rows)}")
 
 
@@ -53,8 +53,19 @@ def intel(data):
             f"Kernels by SIMD width:\n\n{table(simd)}\n" + (f"Families that a device refuses:\n\n{refused}" if refused else ""))
 
 
+def amd(data):
+    devices = list(data["devices"])
+    rows = [["kernel", *(f"{device} VGPRs" for device in devices), "wave", "local memory"]]
+    for name, by_device in data["kernels"].items():
+        waves = " / ".join(dict.fromkeys(str(by_device[device]["wave"]) for device in devices))
+        rows.append([name, *(by_device[device]["vgprs"] for device in devices), waves, by_device[devices[0]]["local memory"]])
+    scratch = "".join(f"- `{name}`: {entry['reason']}\n" for name, entry in data["spills"].items())
+    return (f"{data['compiler']}, {data['date']}. No kernel spills vector registers or has flat accesses. Local memory is in bytes per\n"
+            f"work-group.\n\n{table(rows)}\n" + (f"Kernels with scratch memory:\n\n{scratch}" if scratch else ""))
+
+
 def page_with_tables(text):
-    for vendor, make in (("nvidia", nvidia), ("intel", intel)):
+    for vendor, make in (("nvidia", nvidia), ("intel", intel), ("amd", amd)):
         begin = f"<!-- {vendor} figures: made by tools/gpu_tables.py from tests/gpu/{vendor}.json -->\n"
         end = f"<!-- end of the {vendor} figures -->\n"
         before, found, rest = text.partition(begin)

@@ -76,17 +76,13 @@ struct no_blocks {
   void store(const work_item&, float*, unsigned) const {}
 };
 
-/// The kernel of a shape. Devices of NVIDIA and AMD have only 16 × 16 × 16: there, the other kernels are empty, and the
-/// host never chooses them.
+/// The kernel of a shape. With a profile whose devices have no blocks of so few rows, the kernel is empty, and the host
+/// never chooses it. Compilers for such devices refuse the shape.
 template <typename Number, unsigned Rows, unsigned Columns, unsigned PartColumns, blocks_tuning Tuning>
 using joint_product = tile_walk<
-    block_multiplier<
-#if defined(__NVPTX__) || defined(__AMDGCN__)
-        std::conditional_t<Rows == 16, joint_blocks<Number, Rows, Columns, PartColumns>, no_blocks<PartColumns>>,
-#else
-        joint_blocks<Number, Rows, Columns, PartColumns>,
-#endif
-        Tuning>,
+    block_multiplier<std::conditional_t<(Rows >= Tuning.min_block_rows),
+                                        joint_blocks<Number, Rows, Columns, PartColumns>, no_blocks<PartColumns>>,
+                     Tuning>,
     Tuning.max_lanes, Tuning.group_size>;
 
 }  // namespace syclamp::kernels

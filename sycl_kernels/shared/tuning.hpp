@@ -81,9 +81,10 @@ struct blocks_tuning {
   std::uint32_t max_lanes;
   std::uint32_t group_size;
   std::uint32_t tile_depth;
+  std::uint32_t min_block_rows;  ///< fewest rows of A that matrix units of such devices multiply: 8 or 16
   std::uint32_t buffers;  ///< blocks of A and of B in local memory: with 2, the next ones are loaded during a product
 
-  static constexpr const char* names[] = {"max_lanes", "group_size", "tile_depth", "buffers"};
+  static constexpr const char* names[] = {"max_lanes", "group_size", "tile_depth", "min_block_rows", "buffers"};
   bool operator==(const blocks_tuning&) const = default;
 };
 
