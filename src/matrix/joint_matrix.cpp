@@ -2,61 +2,106 @@
 // Matrix units through DPC++'s joint_matrix: Tensor Cores of NVIDIA GPUs (ahead of time only, as the run-time compiler
 // does not reach them) and XMX of Intel GPUs. Not yet run on hardware: all but the instruction itself is tested on CPUs
 // (gemm_blocks), and what it becomes on NVIDIA is in docs/gpu-code.md.
-#include <algorithm>
+#include <map>
+#include <mutex>
+#include <type_traits>
+#include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "backends/profiles.hpp"
 #include "engine/device_facts.hpp"
+#include "matrix/block_shape.hpp"
 #include "matrix/tiles.hpp"
+#include "syclamp/error.hpp"
 
 namespace SYCLAMP_NAMESPACE::matrix {
 namespace {
+
+using product_operation = std::remove_cvref_t<decltype(launch::gemm_joint_fp16)>;
+
+/// The kernels for a device, or why there are none.
+struct choice {
+  const product_operation* fp16 = nullptr;
+  const product_operation* bf16 = nullptr;
+  std::string obstacle = {};
+};
 
 #if defined(SYCL_EXT_ONEAPI_MATRIX)
 
 namespace units = sycl::ext::oneapi::experimental::matrix;
 namespace query = sycl::ext::oneapi::experimental::info::device;
 
-/// True if the device multiplies blocks of 16 × 16 × 16 of this type with sums in FP32.
-bool multiplies(const sycl::device& device, units::matrix_type type) {
-  const auto has = [](std::size_t exact, std::size_t most) { return exact == 16 || (exact == 0 && most >= 16); };
-  return std::ranges::any_of(device.get_info<query::matrix_combinations>(), [&](const units::combination& shape) {
-    return shape.atype == type && shape.btype == type && shape.ctype == units::matrix_type::fp32 &&
-           shape.dtype == units::matrix_type::fp32 && has(shape.msize, shape.max_msize) &&
-           has(shape.nsize, shape.max_nsize) && has(shape.ksize, shape.max_ksize);
-  });
+choice kernels_of(const block_shape& shape) {
+  if (shape.columns == 8) return {&launch::gemm_joint_fp16_8x8, &launch::gemm_joint_bf16_8x8};
+  if (shape.rows == 8) return {&launch::gemm_joint_fp16_8x16, &launch::gemm_joint_bf16_8x16};
+  return {&launch::gemm_joint_fp16, &launch::gemm_joint_bf16};
 }
 
-std::string obstacle_of(const engine& engine) {
+/// The shapes that the device offers for FP16 and BF16 with sums in FP32.
+std::vector<offered_shape> offered_shapes(const sycl::device& device) {
+  std::vector<offered_shape> offered;
+  for (const units::combination& shape : device.get_info<query::matrix_combinations>()) {
+    const bool is_fp16 = shape.atype == units::matrix_type::fp16, is_bf16 = shape.atype == units::matrix_type::bf16;
+    if ((is_fp16 || is_bf16) && shape.btype == shape.atype && shape.ctype == units::matrix_type::fp32 &&
+        shape.dtype == units::matrix_type::fp32)
+      offered.push_back({is_fp16 ? element_type::float16 : element_type::bfloat16, shape.msize, shape.nsize,
+                         shape.ksize, shape.max_msize, shape.max_nsize, shape.max_ksize});
+  }
+  return offered;
+}
+
+choice choose_kernels(const engine& engine) {
   const sycl::device device = engine.queue().get_device();
   if (facts_of(device).vendor_id == backends::amd_vendor && device.is_gpu())
-    return "it is disabled on AMD GPUs until it has been verified on one";
+    return {.obstacle = "it is disabled on AMD GPUs until it has been verified on one"};
   try {
-    if (!multiplies(device, units::matrix_type::fp16) || !multiplies(device, units::matrix_type::bf16))
-      return "the device has no matrix units for FP16 and BF16 in blocks of 16 x 16 x 16";
-    const std::size_t members = engine.kernels().tuning().blocks.group_size / 4;
+    const std::vector<offered_shape> offered = offered_shapes(device);
+    if (offered.empty()) return {.obstacle = "the device has no matrix units for FP16 and BF16 with sums in FP32"};
     const auto sizes = device.get_info<sycl::info::device::sub_group_sizes>();
-    if (std::ranges::find(sizes, members) == sizes.end())
-      return fmt::format("the profile {} needs sub-groups of {} work-items, which the device does not have",
-                         engine.profile_name(), members);
+    const std::uint32_t group_size = engine.kernels().tuning().blocks.group_size;
+    const block_shape* shape = choose_block_shape(offered, sizes, group_size);
+    if (shape == nullptr)
+      return {.obstacle =
+                  fmt::format("the device's matrix units offer none of 16 x 16 x 16, 8 x 16 x 16 and 8 x 8 x 16 "
+                              "with sub-groups that fit the profile {} ({} work-items in a work-group)",
+                              engine.profile_name(), group_size)};
+    const choice kernels = kernels_of(*shape);
+    engine.kernels().prepare(*kernels.fp16);  // a device's compiler may refuse what the device offers
+    engine.kernels().prepare(*kernels.bf16);
+    return kernels;
+  } catch (const kernel_build_error& refused) {
+    return {.obstacle = fmt::format("the device's compiler refuses its kernels ({})", refused.what())};
   } catch (const sycl::exception& failed) {
-    return fmt::format("the device does not report its matrix units ({})", failed.what());
+    return {.obstacle = fmt::format("the device does not report its matrix units ({})", failed.what())};
   }
-  return {};
 }
 
 #else
 
-std::string obstacle_of(const engine&) { return "this SYCL has no joint_matrix (it is an extension of DPC++)"; }
+choice choose_kernels(const engine&) {
+  return {.obstacle = "this SYCL has no joint_matrix (it is an extension of DPC++)"};
+}
 
 #endif
+
+/// The choice for a device and a profile. It is made once, because it compiles kernels.
+const choice& choice_of(const engine& engine) {
+  static std::mutex mutex;
+  static auto& known = *new std::unordered_map<sycl::device, std::map<std::string_view, choice>>;
+  const std::scoped_lock lock(mutex);
+  auto& profiles = known[engine.queue().get_device()];
+  const auto found = profiles.find(engine.profile_name());
+  if (found != profiles.end()) return found->second;
+  return profiles.emplace(engine.profile_name(), choose_kernels(engine)).first->second;
+}
 
 class joint_matrix final : public path {
  public:
   std::string_view name() const override { return "joint_matrix"; }
   std::string_view note() const override { return "matrix units, FP32 sums; A and B both FP16 or both BF16"; }
-  std::string obstacle(const engine& engine) const override { return obstacle_of(engine); }
+  std::string obstacle(const engine& engine) const override { return choice_of(engine).obstacle; }
   std::string refusal(const problem& product) const override {
     if (product.a.type() == product.b.type() && bytes_per_element(product.a.type()) == 2) return {};
     return fmt::format("joint_matrix cannot multiply {} by {}", to_string(product.a.type()),
@@ -65,7 +110,8 @@ class joint_matrix final : public path {
   bool has_epilogue() const override { return true; }
   sycl::event submit(const engine& engine, const problem& product) const override {
     const bool is_half = product.a.type() == element_type::float16;
-    return submit_tiles(engine, is_half ? launch::gemm_joint_fp16 : launch::gemm_joint_bf16, product);
+    const choice& kernels = choice_of(engine);
+    return submit_tiles(engine, is_half ? *kernels.fp16 : *kernels.bf16, product);
   }
 };
 

@@ -18,6 +18,8 @@ class pack_multiplier {
   using as = as_float;
   static constexpr unsigned max_lanes = Tuning.max_lanes, group_size = Tuning.group_size;
   static constexpr unsigned tile_rows = Tuning.tile_rows, tile_columns = Tuning.tile_columns, depth = Tuning.tile_depth;
+  // Elements become FP32 as they are loaded, so a work-item would wait for them at once: a second buffer hides nothing.
+  static constexpr unsigned buffers = 1;
   // If a work-group has several work-items, rows must begin in different banks of local memory. One extra element per
   // row is enough, so it is not tuned.
   static constexpr unsigned a_stride = depth + (group_size == 1 ? 0 : 1), b_stride = tile_columns;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm_blocks: the product with blocks, multiplied by plain arithmetic. Its only use is to test on any device
-// everything that gemm_joint_fp16 does but the instruction itself.
+// everything that the kernels gemm_joint_… do but the instruction itself. FP16 tests parts of 32 columns, BF16 parts
+// of 16.
 #pragma once
 
 #include "sycl_kernels/base/format.hpp"
@@ -8,10 +9,12 @@
 
 namespace syclamp::kernels {
 
-/// Each work-item of a sub-group keeps some elements of the quarter.
-template <typename Format, unsigned GroupSize>
+/// Each work-item of a sub-group keeps some elements of the part.
+template <typename Format, unsigned GroupSize, unsigned PartColumns>
 class plain_blocks {
  public:
+  static constexpr unsigned part_columns = PartColumns;
+
   [[gnu::always_inline]] void clear(const work_item&) {
     for (unsigned i = 0; i < elements; ++i) sums_[i] = 0.0f;
   }
@@ -19,8 +22,9 @@ class plain_blocks {
   [[gnu::always_inline]] void add(const work_item& item, const std::uint16_t* a, unsigned a_stride,
                                   const std::uint16_t* b, unsigned b_stride) {
     for (unsigned i = 0; i < elements; ++i) {
-      const std::uint32_t index = item.id % members + i * members, row = index / 32, column = index % 32;
-      for (unsigned k = 0; k < block_size; ++k)
+      const std::uint32_t index = item.id % members + i * members, row = index / PartColumns,
+                          column = index % PartColumns;
+      for (unsigned k = 0; k < block_depth; ++k)
         sums_[i] = __builtin_elementwise_fma(widen<Format>(a[row * a_stride + k]),
                                              widen<Format>(b[k * b_stride + column]), sums_[i]);
     }
@@ -29,23 +33,23 @@ class plain_blocks {
   [[gnu::always_inline]] void store(const work_item& item, float* c, unsigned c_stride) const {
     for (unsigned i = 0; i < elements; ++i) {
       const std::uint32_t index = item.id % members + i * members;
-      c[index / 32 * c_stride + index % 32] = sums_[i];
+      c[index / PartColumns * c_stride + index % PartColumns] = sums_[i];
     }
   }
 
  private:
-  static constexpr unsigned members = GroupSize / 4, elements = 32 * 32 / members;
+  static constexpr unsigned members = GroupSize * PartColumns / 128, elements = part_rows * PartColumns / members;
   float sums_[elements];
 };
 
 template <blocks_tuning Tuning>
 struct gemm_blocks_fp16
-    : tile_walk<block_multiplier<plain_blocks<format<element_type::float16>, Tuning.group_size>, Tuning>,
+    : tile_walk<block_multiplier<plain_blocks<format<element_type::float16>, Tuning.group_size, 32>, Tuning>,
                 Tuning.max_lanes, Tuning.group_size> {};
 
 template <blocks_tuning Tuning>
 struct gemm_blocks_bf16
-    : tile_walk<block_multiplier<plain_blocks<format<element_type::bfloat16>, Tuning.group_size>, Tuning>,
+    : tile_walk<block_multiplier<plain_blocks<format<element_type::bfloat16>, Tuning.group_size, 16>, Tuning>,
                 Tuning.max_lanes, Tuning.group_size> {};
 
 }  // namespace syclamp::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm_joint_fp16: the product of FP16 matrices with matrix units.
+// gemm_joint_fp16: the product of FP16 matrices with matrix units that multiply blocks of 16 × 16 × 16.
 //
 //   gemm_joint_fp16   one work-group per tile of C   A, B, C, bias → C
 #pragma once
@@ -11,8 +11,7 @@
 namespace syclamp::kernels {
 
 template <blocks_tuning Tuning>
-struct gemm_joint_fp16
-    : tile_walk<block_multiplier<joint_blocks<sycl::half>, Tuning>, Tuning.max_lanes, Tuning.group_size> {};
+struct gemm_joint_fp16 : joint_product<sycl::half, 16, 16, 32, Tuning> {};
 
 }  // namespace syclamp::kernels
 

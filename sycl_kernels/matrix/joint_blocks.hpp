@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of 16 × 16 numbers that matrix units multiply, through DPC++'s joint_matrix: NVIDIA's Tensor Cores, Intel's
-// XMX.
+// Blocks of numbers that matrix units multiply, through DPC++'s joint_matrix: NVIDIA's Tensor Cores, Intel's XMX.
 //
-// Four sub-groups to a work-group: the host has asked the device for the size of its sub-groups and for the combination
-// 16 × 16 × 16 of 16 bits with FP32 sums. Only this file may name sub-groups.
+// Devices differ in the shapes that they multiply: 16 × 16 × 16, 8 × 16 × 16 or 8 × 8 × 16 (rows of A, columns of B,
+// inner dimension). The host chooses a kernel whose shape and sub-group size the device has
+// (src/matrix/joint_matrix.cpp). Only this file may name sub-groups.
 #pragma once
 
 #include <sycl/sycl.hpp>
@@ -16,42 +16,48 @@ namespace syclamp::kernels {
 
 namespace matrix = sycl::ext::oneapi::experimental::matrix;
 
-template <typename Number>
+/// Blocks of A have `Rows` rows and blocks of B have `Columns` columns. A sub-group sums up a part of 32 × PartColumns.
+template <typename Number, unsigned Rows, unsigned Columns, unsigned PartColumns>
 class joint_blocks {
  public:
+  static constexpr unsigned part_columns = PartColumns;
+
   [[gnu::always_inline]] void clear(const work_item& item) {
     const auto members = item.item.get_sub_group();
 #pragma unroll
-    for (unsigned i = 0; i < 4; ++i) matrix::joint_matrix_fill(members, sums_[i], 0.0f);
+    for (unsigned i = 0; i < down * across; ++i) matrix::joint_matrix_fill(members, sums_[i], 0.0f);
   }
 
   [[gnu::always_inline]] void add(const work_item& item, const std::uint16_t* a, unsigned a_stride,
                                   const std::uint16_t* b, unsigned b_stride) {
     const auto members = item.item.get_sub_group();
-    matrix::joint_matrix<sycl::sub_group, Number, matrix::use::a, block_size, block_size, matrix::layout::row_major>
-        left[2];
-    matrix::joint_matrix<sycl::sub_group, Number, matrix::use::b, block_size, block_size, matrix::layout::row_major>
-        right[2];
+    matrix::joint_matrix<sycl::sub_group, Number, matrix::use::a, Rows, block_depth, matrix::layout::row_major>
+        left[down];
+    matrix::joint_matrix<sycl::sub_group, Number, matrix::use::b, block_depth, Columns, matrix::layout::row_major>
+        right[across];
 #pragma unroll
-    for (unsigned i = 0; i < 2; ++i) {
-      matrix::joint_matrix_load(members, left[i], in_local_memory<const Number>(a + i * block_size * a_stride),
-                                a_stride);
-      matrix::joint_matrix_load(members, right[i], in_local_memory<const Number>(b + i * block_size), b_stride);
-    }
+    for (unsigned i = 0; i < across; ++i)
+      matrix::joint_matrix_load(members, right[i], in_local_memory<const Number>(b + i * Columns), b_stride);
 #pragma unroll
-    for (unsigned i = 0; i < 4; ++i) matrix::joint_matrix_mad(members, sums_[i], left[i / 2], right[i % 2], sums_[i]);
+    for (unsigned i = 0; i < down; ++i)
+      matrix::joint_matrix_load(members, left[i], in_local_memory<const Number>(a + i * Rows * a_stride), a_stride);
+#pragma unroll
+    for (unsigned i = 0; i < down * across; ++i)
+      matrix::joint_matrix_mad(members, sums_[i], left[i / across], right[i % across], sums_[i]);
   }
 
   [[gnu::always_inline]] void store(const work_item& item, float* c, unsigned c_stride) const {
     const auto members = item.item.get_sub_group();
 #pragma unroll
-    for (unsigned i = 0; i < 4; ++i)
+    for (unsigned i = 0; i < down * across; ++i)
       matrix::joint_matrix_store(members, sums_[i],
-                                 in_local_memory<float>(c + i / 2 * block_size * c_stride + i % 2 * block_size),
+                                 in_local_memory<float>(c + i / across * Rows * c_stride + i % across * Columns),
                                  c_stride, matrix::layout::row_major);
   }
 
  private:
+  static constexpr unsigned down = part_rows / Rows, across = PartColumns / Columns;
+
   template <typename T, typename From>
   static auto in_local_memory(From* pointer) {
     using word = std::conditional_t<std::is_const_v<From>, const T, T>;
@@ -59,8 +65,25 @@ class joint_blocks {
         reinterpret_cast<word*>(pointer));
   }
 
-  matrix::joint_matrix<sycl::sub_group, float, matrix::use::accumulator, block_size, block_size> sums_[4];
+  matrix::joint_matrix<sycl::sub_group, float, matrix::use::accumulator, Rows, Columns> sums_[down * across];
 };
+
+template <unsigned PartColumns>
+struct no_blocks {
+  static constexpr unsigned part_columns = PartColumns;
+  void clear(const work_item&) {}
+  void add(const work_item&, const std::uint16_t*, unsigned, const std::uint16_t*, unsigned) {}
+  void store(const work_item&, float*, unsigned) const {}
+};
+
+/// The kernel of a shape. With a profile whose devices have no blocks of so few rows, the kernel is empty, and the host
+/// never chooses it. Compilers for such devices refuse the shape.
+template <typename Number, unsigned Rows, unsigned Columns, unsigned PartColumns, blocks_tuning Tuning>
+using joint_product = tile_walk<
+    block_multiplier<std::conditional_t<(Rows >= Tuning.min_block_rows),
+                                        joint_blocks<Number, Rows, Columns, PartColumns>, no_blocks<PartColumns>>,
+                     Tuning>,
+    Tuning.max_lanes, Tuning.group_size>;
 
 }  // namespace syclamp::kernels
 

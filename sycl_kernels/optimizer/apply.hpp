@@ -11,6 +11,7 @@
 #pragma once
 
 #include "sycl_kernels/base/counter.hpp"
+#include "sycl_kernels/base/global_memory.hpp"
 #include "sycl_kernels/optimizer/learning_rate.hpp"
 #include "sycl_kernels/optimizer/weights.hpp"
 #include "sycl_kernels/walk/pack_walk.hpp"
@@ -49,7 +50,7 @@ template <unsigned GroupSize>
   if (item.id == 0 && take_ticket(&memory->tickets) + 1 == item.groups) {
     memory->tickets = 0;
     const std::uint64_t finished = ++memory->finished;
-    auto* slots = reinterpret_cast<progress_slot*>(memory->progress);
+    auto* slots = in_global_memory<progress_slot>(memory->progress);
     for (std::uint32_t i = 0; i < memory->groups; ++i) {
       const std::uint32_t is_applied = decisions[std::uint64_t{i} * stride].apply != 0 ? 1 : 0;
       groups[i].applied += is_applied;

@@ -2,6 +2,7 @@
 // The values of a group that are constant during a step: learning rate, step number, bias corrections.
 #pragma once
 
+#include "sycl_kernels/base/global_memory.hpp"
 #include "sycl_kernels/base/maths.hpp"
 #include "sycl_kernels/shared/optimizer_layout.hpp"
 
@@ -21,7 +22,7 @@ namespace syclamp::kernels {
 
 /// The learning rate before the schedule: the caller's, in device memory, or the group's.
 [[gnu::always_inline]] inline float rate_of(const parameter_group& group) {
-  return group.lr != 0 ? *reinterpret_cast<const float*>(group.lr) : group.hyper.lr;
+  return group.lr != 0 ? *in_global_memory<const float>(group.lr) : group.hyper.lr;
 }
 
 /// The step that a group is about to take.

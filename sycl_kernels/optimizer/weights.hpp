@@ -4,6 +4,7 @@
 // Where the storage is known when the kernel is compiled, loops have no branches. `any_…` ask at each pack.
 #pragma once
 
+#include "sycl_kernels/base/global_memory.hpp"
 #include "sycl_kernels/base/random.hpp"
 #include "sycl_kernels/shared/optimizer_layout.hpp"
 #include "sycl_kernels/walk/pack_walk.hpp"
@@ -62,7 +63,7 @@ template <unsigned Lanes, typename Format, typename Place, typename Random>
     } else {
       pattern = __builtin_convertvector(Format::template narrow<Lanes>(x), words);
     }
-    place.write(reinterpret_cast<typename Format::bits*>(address),
+    place.write(in_global_memory<typename Format::bits>(address),
                 __builtin_convertvector(pattern, pack<typename Format::bits, Lanes>));
   } else {
     typed_stream<Format>{address}.template store<Lanes>(place, x);
@@ -113,16 +114,16 @@ struct split_weights {
   template <unsigned Lanes, typename Place>
   [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
     using words = pack<std::uint32_t, Lanes>;
-    const words high = __builtin_convertvector(place.read(reinterpret_cast<const std::uint16_t*>(upper)), words);
-    const words low = __builtin_convertvector(place.read(reinterpret_cast<const std::uint16_t*>(lower)), words);
+    const words high = __builtin_convertvector(place.read(in_global_memory<const std::uint16_t>(upper)), words);
+    const words low = __builtin_convertvector(place.read(in_global_memory<const std::uint16_t>(lower)), words);
     return __builtin_bit_cast(pack<float, Lanes>, joined_halves(high, low));
   }
   template <unsigned Lanes, typename Place, typename Noise>
   [[gnu::always_inline]] void store(const Place& place, pack<float, Lanes> w, const Noise&) const {
     using halves = pack<std::uint16_t, Lanes>;
     const auto raw = __builtin_bit_cast(pack<std::uint32_t, Lanes>, w);
-    place.write(reinterpret_cast<std::uint16_t*>(upper), __builtin_convertvector(upper_half(raw), halves));
-    place.write(reinterpret_cast<std::uint16_t*>(lower), __builtin_convertvector(raw, halves));
+    place.write(in_global_memory<std::uint16_t>(upper), __builtin_convertvector(upper_half(raw), halves));
+    place.write(in_global_memory<std::uint16_t>(lower), __builtin_convertvector(raw, halves));
   }
 };
 

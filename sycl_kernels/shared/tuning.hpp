@@ -76,13 +76,15 @@ struct matrix_tuning {
   bool operator==(const matrix_tuning&) const = default;
 };
 
-/// Matrix products with matrix units. A work-group is four sub-groups and makes a tile of 64 × 64.
+/// Matrix products with matrix units. A work-group is four or eight sub-groups and makes a tile of 64 × 64.
 struct blocks_tuning {
   std::uint32_t max_lanes;
   std::uint32_t group_size;
   std::uint32_t tile_depth;
+  std::uint32_t min_block_rows;  ///< fewest rows of A that matrix units of such devices multiply: 8 or 16
+  std::uint32_t buffers;  ///< blocks of A and of B in local memory: with 2, the next ones are loaded during a product
 
-  static constexpr const char* names[] = {"max_lanes", "group_size", "tile_depth"};
+  static constexpr const char* names[] = {"max_lanes", "group_size", "tile_depth", "min_block_rows", "buffers"};
   bool operator==(const blocks_tuning&) const = default;
 };
 
@@ -99,7 +101,7 @@ struct tile_shape {
   std::uint32_t rows, columns;
 };
 constexpr tile_shape tile_of(const matrix_tuning& tuning) { return {tuning.tile_rows, tuning.tile_columns}; }
-/// Not to be tuned: four sub-groups, each with two by two blocks of 16 × 16, the size that matrix units multiply.
+/// Not to be tuned: each sub-group makes a part of 32 × 32 or 32 × 16, which are whole blocks of matrix units.
 constexpr tile_shape tile_of(const blocks_tuning&) { return {64, 64}; }
 
 }  // namespace syclamp

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "sycl_kernels/base/counter.hpp"
+#include "sycl_kernels/base/global_memory.hpp"
 #include "sycl_kernels/base/random.hpp"
 #include "sycl_kernels/shared/layout.hpp"
 #include "sycl_kernels/walk/factor.hpp"
@@ -58,7 +59,7 @@ struct cast_list {
       if constexpr (requires { number::template narrow<lanes>(x); }) {  // FP64 is never written
         words pattern = to_pattern<number>(x, random, stochastic);
         over = bound<number>(pattern, __builtin_bit_cast(words, x), saturate);
-        place.write(reinterpret_cast<typename number::bits*>(out.address),
+        place.write(in_global_memory<typename number::bits>(out.address),
                     __builtin_convertvector(pattern, pack<typename number::bits, lanes>));
       }
     });

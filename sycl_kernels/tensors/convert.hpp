@@ -10,6 +10,7 @@
 
 #include <type_traits>
 
+#include "sycl_kernels/base/global_memory.hpp"
 #include "sycl_kernels/shared/layout.hpp"
 #include "sycl_kernels/walk/factor.hpp"
 #include "sycl_kernels/walk/pack_walk.hpp"
@@ -85,7 +86,7 @@ struct clear_list {
       if (words != nullptr && words[std::uint64_t{piece.group()} * stride] == spared) return;
       with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
         using bits = typename decltype(format)::bits;
-        auto* target = reinterpret_cast<bits*>(piece.address());
+        auto* target = in_global_memory<bits>(piece.address());
         const bool aligned = piece.is_aligned(lanes * sizeof(bits));
         for_each_pack<lanes, Tuning.group_size>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
           place.write(target, pack<bits, lanes>(0));

@@ -8,6 +8,7 @@
 
 #include <type_traits>
 
+#include "sycl_kernels/base/global_memory.hpp"
 #include "sycl_kernels/tensors/inspect.hpp"
 #include "sycl_kernels/walk/factor.hpp"
 
@@ -31,7 +32,7 @@ struct unscaling_piece {
       if (__builtin_reduce_max(magnitude) >= 0x7f800000u)
         count<Lanes>(magnitude, static_cast<std::uint32_t>(place.first - begin));
     }
-    if (InPlace || address != 0) place.write(reinterpret_cast<float*>(address), factor(x));
+    if (InPlace || address != 0) place.write(in_global_memory<float>(address), factor(x));
   }
 
  private:

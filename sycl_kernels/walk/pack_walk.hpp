@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "sycl_kernels/base/format.hpp"
+#include "sycl_kernels/base/global_memory.hpp"
 #include "sycl_kernels/base/pack.hpp"
 #include "sycl_kernels/base/work_group.hpp"
 #include "sycl_kernels/walk/segment.hpp"
@@ -51,7 +52,7 @@ struct streamed_pack {
   template <typename Pack, typename T>
   [[gnu::always_inline]] Pack* at(T* array) const {
     const std::uint64_t start = reinterpret_cast<std::uint64_t>(array + begin) & ~std::uint64_t{sizeof(Pack) - 1};
-    return reinterpret_cast<Pack*>(start + (first - begin) * sizeof(T));
+    return in_global_memory<Pack>(start + (first - begin) * sizeof(T));
   }
 };
 
@@ -97,13 +98,13 @@ struct typed_stream {
 
   template <unsigned Lanes, typename Place>
   [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
-    return Format::template widen<Lanes>(place.read(reinterpret_cast<const typename Format::bits*>(address)));
+    return Format::template widen<Lanes>(place.read(in_global_memory<const typename Format::bits>(address)));
   }
 
   template <unsigned Lanes, typename Place>
   [[gnu::always_inline]] void store(const Place& place, pack<float, Lanes> x) const {
     if constexpr (requires { Format::template narrow<Lanes>(x); })  // FP64 is never written
-      place.write(reinterpret_cast<typename Format::bits*>(address), Format::template narrow<Lanes>(x));
+      place.write(in_global_memory<typename Format::bits>(address), Format::template narrow<Lanes>(x));
   }
 };
 

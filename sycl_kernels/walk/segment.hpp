@@ -2,6 +2,7 @@
 // Walks over the pieces of tensors that lie in a chunk.
 #pragma once
 
+#include "sycl_kernels/base/global_memory.hpp"
 #include "sycl_kernels/base/work_group.hpp"
 #include "sycl_kernels/shared/layout.hpp"
 
@@ -57,7 +58,7 @@ class segment {
   /// The tensor, from its very first element.
   template <typename Format>
   const typename Format::bits* array() const {
-    return reinterpret_cast<const typename Format::bits*>(table_.addresses[tensor_]);
+    return in_global_memory<const typename Format::bits>(table_.addresses[tensor_]);
   }
 
   /// The piece.

@@ -13,6 +13,7 @@
 
 #include "sycl_kernels/base/activation.hpp"
 #include "sycl_kernels/base/format.hpp"
+#include "sycl_kernels/base/global_memory.hpp"
 #include "sycl_kernels/base/pack.hpp"
 #include "sycl_kernels/base/work_group.hpp"
 #include "sycl_kernels/shared/layout.hpp"
@@ -42,15 +43,25 @@ struct operand {
 struct as_float {
   using type = float;
 
+  template <typename Action>
+  [[gnu::always_inline]] static void with_format(element_type type, Action action) {
+    with_matrix_format(type, action);
+  }
+
   template <typename Format, unsigned Lanes>
   [[gnu::always_inline]] static pack<float, Lanes> convert(pack<typename Format::bits, Lanes> x) {
     return Format::template widen<Lanes>(x);
   }
 };
 
-/// Blocks as the 16 bits that they are.
+/// Blocks as the 16 bits that they are: one code for FP16 and BF16.
 struct as_bits {
   using type = std::uint16_t;
+
+  template <typename Action>
+  [[gnu::always_inline]] static void with_format(element_type type, Action action) {
+    if (type == element_type::float16 || type == element_type::bfloat16) action(format<element_type::float16>{});
+  }
 
   template <typename Format, unsigned Lanes>
   [[gnu::always_inline]] static pack<std::uint16_t, Lanes> convert(pack<typename Format::bits, Lanes> x) {
@@ -59,60 +70,118 @@ struct as_bits {
 };
 
 /// Copies a block of a matrix to local memory, row by row with `Stride` elements between rows, and zeros where the
-/// matrix has ended. It is read along the rows (or, transposed, the columns) as they lie in memory: by packs if the
-/// work-group is one work-item, else neighbouring work-items read neighbouring elements.
+/// matrix has ended. It is read by packs, along the rows (or, transposed, the columns) as they lie in memory.
+///
+/// A large work-group may do it in two steps: `fetch` loads into registers, `put` stores to local memory. What is done
+/// between them hides the latency of the loads.
 template <typename As, unsigned Rows, unsigned Columns, unsigned Stride, unsigned Lanes, unsigned GroupSize>
 class stager {
  public:
   using staged = typename As::type;
+  static constexpr unsigned packs = Rows * Columns / Lanes;  // of a block
+  static_assert(Rows % Lanes == 0 || Rows == 1);
+  static_assert(Columns % Lanes == 0);
+
+  /// The packs that a work-item has loaded.
+  struct fetched {
+    static constexpr unsigned count = (packs + GroupSize - 1) / GroupSize;
+    pack<staged, Lanes> values[count];
+  };
 
   [[gnu::always_inline]] static void run(const work_item& item, const operand& from, std::uint32_t row,
                                          std::uint32_t column, staged* block) {
-    with_matrix_format(from.type, [&](auto format) __attribute__((always_inline)) {
-      if (from.transposed) {
-        copy<decltype(format), true>(item, from, row, column, block);
+    with_layout(from, [&](auto format, auto transposed) __attribute__((always_inline)) {
+      const source_block<decltype(format), transposed> source(from, row, column);
+      for (std::uint32_t i = item.id; i < packs; i += GroupSize) put<transposed>(block, i, source.load(i));
+    });
+  }
+
+  [[gnu::always_inline]] static void fetch(const work_item& item, const operand& from, std::uint32_t row,
+                                           std::uint32_t column, fetched& loaded) {
+    with_layout(from, [&](auto format, auto transposed) __attribute__((always_inline)) {
+      const source_block<decltype(format), transposed> source(from, row, column);
+#pragma unroll
+      for (unsigned i = 0; i < fetched::count; ++i) loaded.values[i] = source.load(item.id + i * GroupSize);
+    });
+  }
+
+  [[gnu::always_inline]] static void put(const work_item& item, const operand& from, const fetched& loaded,
+                                         staged* block) {
+    const auto put_all = [&](auto transposed) __attribute__((always_inline)) {
+#pragma unroll
+      for (unsigned i = 0; i < fetched::count; ++i)
+        if (packs % GroupSize == 0 || item.id + i * GroupSize < packs)
+          put<transposed>(block, item.id + i * GroupSize, loaded.values[i]);
+    };
+    if (from.transposed) {
+      put_all(std::true_type{});
+    } else {
+      put_all(std::false_type{});
+    }
+  }
+
+ private:
+  /// Packs in a line, which is a row or column that is contiguous in memory. (A bias has one row and is never
+  /// transposed.)
+  template <bool Transposed>
+  static constexpr std::uint32_t packs_across =
+      (Transposed ? Rows : Columns) / Lanes != 0 ? (Transposed ? Rows : Columns) / Lanes : 1;
+
+  /// Where the block lies in memory, and how much of it exists.
+  template <typename Format, bool Transposed>
+  class source_block {
+   public:
+    [[gnu::always_inline]] source_block(const operand& from, std::uint32_t row, std::uint32_t column)
+        : stride_(from.stride),
+          lines_(left(Transposed ? from.columns : from.rows, Transposed ? column : row)),
+          places_(left(Transposed ? from.rows : from.columns, Transposed ? row : column)),
+          start_(static_cast<const bits*>(from.data) + (Transposed ? column : row) * from.stride +
+                 (Transposed ? row : column)),
+          // Unaligned loads cost a CPU nothing; a GPU loads lane by lane then.
+          has_whole_packs_(GroupSize == 1 ||
+                           (reinterpret_cast<std::uintptr_t>(start_) % pack_bytes == 0 && stride_ % Lanes == 0)) {}
+
+    /// Number `index` of the packs of the block.
+    [[gnu::always_inline]] pack<staged, Lanes> load(std::uint32_t index) const {
+      constexpr std::uint32_t across = packs_across<Transposed>;
+      const std::uint32_t line = index / across, place = index % across * Lanes;
+      const std::uint32_t count = line < lines_ && index < packs ? left(places_, place) : 0;
+      const bits* from = start_ + line * stride_ + place;
+      pack<bits, Lanes> raw = 0;
+      if (has_whole_packs_ && count >= Lanes) {
+        raw = load_pack<Lanes, (GroupSize > 1)>(from, 0);
       } else {
-        copy<decltype(format), false>(item, from, row, column, block);
+#pragma unroll
+        for (unsigned i = 0; i < Lanes; ++i)
+          if (i < count) raw[i] = from[i];
+      }
+      return As::template convert<Format, Lanes>(raw);
+    }
+
+   private:
+    using bits = typename Format::bits;
+    static constexpr unsigned pack_bytes = Lanes * sizeof(bits);
+    std::uint64_t stride_;
+    std::uint32_t lines_, places_;  // of the matrix, from the first of the block
+    const bits* start_;
+    bool has_whole_packs_;
+  };
+
+  template <typename Action>
+  [[gnu::always_inline]] static void with_layout(const operand& from, Action action) {
+    As::with_format(from.type, [&](auto format) __attribute__((always_inline)) {
+      if (from.transposed) {
+        action(format, std::true_type{});
+      } else {
+        action(format, std::false_type{});
       }
     });
   }
 
- private:
-  /// A line is a row or column that is contiguous in memory.
-  template <typename Format, bool Transposed>
-  [[gnu::always_inline]] static void copy(const work_item& item, const operand& from, std::uint32_t row,
-                                          std::uint32_t column, staged* block) {
-    using bits = typename Format::bits;
-    constexpr std::uint32_t lines = Transposed ? Columns : Rows, length = Transposed ? Rows : Columns;
-    const std::uint32_t first_line = Transposed ? column : row, first_place = Transposed ? row : column;
-    const std::uint32_t lines_left = left(Transposed ? from.columns : from.rows, first_line);
-    const std::uint32_t places_left = left(Transposed ? from.rows : from.columns, first_place);
-    const auto* source = static_cast<const bits*>(from.data) + first_line * from.stride + first_place;
-    if constexpr (GroupSize == 1 && length % Lanes == 0) {
-      for (std::uint32_t line = 0; line < lines; ++line) {
-        const bits* start = source + line * from.stride;
-        for (std::uint32_t place = 0; place < length; place += Lanes) {
-          const std::uint32_t count = line < lines_left ? left(places_left, place) : 0;
-          const auto raw = count >= Lanes ? load_pack<Lanes, false>(start + place, 0)
-                           : count == 0   ? pack<bits, Lanes>(0)
-                                          : load_tail<Lanes>(start + place, count);
-          put<Transposed>(block, line, place, As::template convert<Format, Lanes>(raw));
-        }
-      }
-    } else {
-      for (std::uint32_t i = item.id; i < lines * length; i += GroupSize) {
-        const std::uint32_t line = i / length, place = i % length;
-        bits raw = 0;
-        if (line < lines_left && place < places_left) raw = source[line * from.stride + place];
-        block[Transposed ? place * Stride + line : line * Stride + place] =
-            As::template convert<Format, 2>(pack<bits, 2>(raw))[0];
-      }
-    }
-  }
-
   template <bool Transposed>
-  [[gnu::always_inline]] static void put(staged* block, std::uint32_t line, std::uint32_t place,
-                                         pack<staged, Lanes> x) {
+  [[gnu::always_inline]] static void put(staged* block, std::uint32_t index, pack<staged, Lanes> x) {
+    constexpr std::uint32_t across = packs_across<Transposed>;
+    const std::uint32_t line = index / across, place = index % across * Lanes;
     if constexpr (Transposed) {
 #pragma unroll
       for (unsigned i = 0; i < Lanes; ++i) block[(place + i) * Stride + line] = x[i];
@@ -157,10 +226,10 @@ struct product {
       return reinterpret_cast<std::uintptr_t>(first) + matrix * distance * bytes_per_element(type);
     };
     return {
-        {reinterpret_cast<const void*>(at(a, a_type, a_batch)), a_type, a_stride, a_transposed, m, k},
-        {reinterpret_cast<const void*>(at(b, b_type, b_batch)), b_type, b_stride, b_transposed, k, n},
+        {in_global_memory<const void>(at(a, a_type, a_batch)), a_type, a_stride, a_transposed, m, k},
+        {in_global_memory<const void>(at(b, b_type, b_batch)), b_type, b_stride, b_transposed, k, n},
         {bias, bias_type, 0, false, bias != nullptr ? 1u : 0u, n},
-        {reinterpret_cast<void*>(at(c, c_type, c_batch)), is_known ? c_type : no_type, c_stride, alpha, beta, function},
+        {in_global_memory<void>(at(c, c_type, c_batch)), is_known ? c_type : no_type, c_stride, alpha, beta, function},
         tile / across * TileRows,
         tile % across * TileColumns};
   }
@@ -171,6 +240,7 @@ struct product {
 ///   as                            how blocks are staged (`as_float`, `as_bits`)
 ///   tile_rows, tile_columns       of C
 ///   depth                         how much of the inner dimension is staged at a time
+///   buffers                       2: the next blocks are loaded while these are multiplied; or 1
 ///   a_stride, b_stride, c_stride  between rows of the blocks in local memory
 ///   a constructor that takes the work-item
 ///   add(item, a, b)               adds the product of two blocks to what this work-item keeps
@@ -187,7 +257,7 @@ struct tile_walk {
   };
   struct alignas(32) shared {  // matrix units load whole rows
     union {
-      blocks in;
+      blocks in[Multiplier::buffers];
       float c[tile_rows * Multiplier::c_stride];
     };
     float bias[tile_columns];
@@ -199,21 +269,51 @@ struct tile_walk {
     stager<as_float, 1, tile_columns, tile_columns, Lanes, GroupSize>::run(item, mine.bias, 0, mine.tile_column,
                                                                            local.bias);
     Multiplier multiplier(item);
-    for (std::uint32_t k = 0; k < mine.a.columns; k += depth) {
-      stager<as, tile_rows, depth, Multiplier::a_stride, Lanes, GroupSize>::run(item, mine.a, mine.tile_row, k,
-                                                                                local.in.a);
-      stager<as, depth, tile_columns, Multiplier::b_stride, Lanes, GroupSize>::run(item, mine.b, k, mine.tile_column,
-                                                                                   local.in.b);
-      item.barrier();
-      multiplier.add(item, local.in.a, local.in.b);
-      item.barrier();
-    }
+    multiply(item, mine, local, multiplier, std::integral_constant<unsigned, Multiplier::buffers>{});
     multiplier.store(item, local.c);
     item.barrier();
     write(item, mine, local);
   }
 
  private:
+  using a_stager = stager<as, tile_rows, depth, Multiplier::a_stride, Lanes, GroupSize>;
+  using b_stager = stager<as, depth, tile_columns, Multiplier::b_stride, Lanes, GroupSize>;
+
+  [[gnu::always_inline]] static void multiply(const work_item& item, const product& mine, shared& local,
+                                              Multiplier& multiplier, std::integral_constant<unsigned, 1>) {
+    for (std::uint32_t k = 0; k < mine.a.columns; k += depth) {
+      a_stager::run(item, mine.a, mine.tile_row, k, local.in[0].a);
+      b_stager::run(item, mine.b, k, mine.tile_column, local.in[0].b);
+      item.barrier();
+      multiplier.add(item, local.in[0].a, local.in[0].b);
+      item.barrier();
+    }
+  }
+
+  /// Loads a pair of blocks while the pair before it is multiplied. One barrier per step is enough: a buffer is written
+  /// while all work-items read the other one.
+  [[gnu::always_inline]] static void multiply(const work_item& item, const product& mine, shared& local,
+                                              Multiplier& multiplier, std::integral_constant<unsigned, 2>) {
+    const std::uint64_t end = mine.a.columns;
+    unsigned current = 0;
+    for (std::uint64_t k = 0; k < end + depth; k += depth) {
+      const auto column = static_cast<std::uint32_t>(k);
+      typename a_stager::fetched a;
+      typename b_stager::fetched b;
+      if (k < end) {
+        a_stager::fetch(item, mine.a, mine.tile_row, column, a);
+        b_stager::fetch(item, mine.b, column, mine.tile_column, b);
+      }
+      if (k != 0) multiplier.add(item, local.in[1 - current].a, local.in[1 - current].b);
+      if (k < end) {
+        a_stager::put(item, mine.a, a, local.in[current].a);
+        b_stager::put(item, mine.b, b, local.in[current].b);
+      }
+      item.barrier();
+      current = 1 - current;
+    }
+  }
+
   [[gnu::always_inline]] static void write(const work_item& item, const product& mine, const shared& local) {
     constexpr std::uint32_t across = tile_columns / Lanes;
     const std::uint32_t rows = mine.a.rows, columns = mine.b.columns;

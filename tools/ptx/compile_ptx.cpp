@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles SYCL source to PTX without a GPU. tools/ptx/ptx builds and calls this program.
+// Compiles SYCL source to PTX, or to SPIR-V, without a GPU. tools/ptx/ptx builds this program.
 //   compile_ptx SOURCE OUTPUT [COMPILER OPTION…]
+// An OUTPUT that ends in .spv gets SPIR-V.
 //
 // It calls `compileSYCL`, a private function of DPC++'s in-process compiler (libsycl-jit of release 2026.2). The types
 // below repeat its interface. Another release may differ, so only maintainers' tools may depend on this file.
@@ -146,8 +147,11 @@ int main(int argc, char** argv) {
   if (!input) return fail(std::string("cannot read ") + argv[1]);
   const std::string text(std::istreambuf_iterator<char>(input), {});
   const std::vector<const char*> options(argv + 3, argv + argc);
-  const compilation result = compile({"kernel.cpp", text.c_str()}, {}, {options.data(), options.size()}, {}, false,
-                                     binary_format::ptx, nullptr);
+  const std::string_view name = argv[2], ending = ".spv";
+  const bool is_spirv = name.size() > ending.size() && name.substr(name.size() - ending.size()) == ending;
+  const auto format = is_spirv ? binary_format::spirv : binary_format::ptx;
+  const compilation result =
+      compile({"kernel.cpp", text.c_str()}, {}, {options.data(), options.size()}, {}, false, format, nullptr);
   if (result.error != 0) return fail(result.log != nullptr ? result.log : "the compiler failed without a message");
 
   std::ofstream output(argv[2], std::ios::binary);

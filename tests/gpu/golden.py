@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what a vendor's compiler made of the kernels with the figures that the repository keeps.
+
+Figures are exact for one version of a compiler only. With another version, only what is always wrong is reported.
+"""
+import importlib.machinery
+import importlib.util
+import json
+import pathlib
+import re
+
+
+def load_report(vendor):
+    """tools/<vendor>/report as a module. It is a command, so its name has no ending."""
+    file = pathlib.Path(__file__).resolve().parents[2] / "tools" / vendor / "report"
+    loader = importlib.machinery.SourceFileLoader("report", str(file))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("report", loader))
+    loader.exec_module(module)
+    return module
+
+
+def by_kernel(found):
+    """{kernel: {device: figures}} of what tools/intel/report collects, errors left out."""
+    kernels = {}
+    for device, families in found.items():
+        for result in families.values():
+            for name, figures in result.get("kernels", {}).items():
+                kernels.setdefault(name, {})[device] = figures
+    return dict(sorted(kernels.items()))
+
+
+def differences(golden, found, remedy):
+    """What differs between two tables of figures by kernel."""
+    for name in sorted(golden.keys() | found.keys()):
+        if name not in found:
+            yield f"{name}: there is no such kernel any more; {remedy}"
+        elif name not in golden:
+            yield f"{name}: this kernel is new; {remedy}"
+        elif golden[name] != found[name]:
+            for part in sorted(golden[name].keys() | found[name].keys()):
+                old, new = golden[name].get(part), found[name].get(part)
+                if old != new:
+                    yield f"{name}: {part} was {json.dumps(old)} and is {json.dumps(new)}; if this is right, {remedy}"
+
+
+def intel_complaints(golden, version, found):
+    """`found` is {device: {family: result}}, see tools/intel/report."""
+    remedy = "run tests/gpu/intel_test.py --write"
+    for device, families in found.items():
+        for family, result in families.items():
+            refusal = golden["refused"].get(family, {})
+            if "error" in result and device not in refusal.get("devices", ()):
+                yield f"{family} on {device}: {result['error']}"
+            if "kernels" in result and device in refusal.get("devices", ()) and version == golden["compiler"]:
+                yield f'{family} on {device} compiles now; take {device} out of "refused" in tests/gpu/intel.json'
+    kernels = by_kernel(found)
+    for name, by_device in kernels.items():
+        for device, figures in by_device.items():
+            if figures["spill"] and device not in golden["spills"].get(name, {}).get("devices", ()):
+                yield (f"{name} on {device} spills {figures['spill']} bytes; use fewer registers, or add the kernel with a reason "
+                       'to "spills" in tests/gpu/intel.json')
+            if figures["fp64"] and not golden["devices"][device]["fp64"]:
+                yield f"{name} on {device} has {figures['fp64']} FP64 operands, but the device has no FP64"
+    if version == golden["compiler"]:
+        for name, entry in golden["spills"].items():
+            for device in entry["devices"]:
+                if not kernels.get(name, {}).get(device, {}).get("spill"):
+                    yield f'{name} on {device} spills no longer; take it out of "spills" in tests/gpu/intel.json'
+        yield from differences(golden["kernels"], kernels, remedy)
+    yield from matrix_unit_complaints(golden, found)
+
+
+def is_generic(access):
+    """True for a load or a store of which the assembler does not know the memory: `ld.v4.b32`, but not `ld.global.b32`."""
+    return not re.search(r"\.(global|shared|local|const|param)\b", access)
+
+
+def nvidia_complaints(golden, version, found):
+    """`found` is {kernel: figures}, see tools/ptx/figures.py."""
+    remedy = "run tests/gpu/nvidia_test.py --write"
+    for name, figures in found.items():
+        listed = golden["spills"].get(name, {}).get("architectures", ())
+        for what in ("stack", "spilled"):
+            for arch, number in figures[what].items():
+                if arch not in listed:
+                    yield (f"{name} on {arch}: {what} {number} bytes; use fewer registers, or add the kernel with a reason to "
+                           '"spills" in tests/gpu/nvidia.json')
+        for access in filter(is_generic, figures["accesses"]):
+            yield f"{name} has {access}: take the address through in_global_memory (sycl_kernels/base/global_memory.hpp)"
+    if version == golden["assembler"]:
+        yield from differences(golden["kernels"], found, remedy)
+    else:  # accesses are in the PTX, which does not depend on the assembler
+        only_accesses = [{name: {"accesses": figures["accesses"]} for name, figures in table.items()}
+                         for table in (golden["kernels"], found)]
+        yield from differences(*only_accesses, remedy)
+
+
+def amd_complaints(golden, version, found):
+    """`found` is {device: {family: result}}, see tools/amd/report."""
+    remedy = "run tests/gpu/amd_test.py --write"
+    for device, families in found.items():
+        for family, result in families.items():
+            if "error" in result:
+                yield f"{family} on {device}: {result['error']}"
+    kernels = by_kernel(found)
+    for name, by_device in kernels.items():
+        for device, figures in by_device.items():
+            for what in ("vgpr spills", "scratch"):
+                if figures[what] and device not in golden["spills"].get(name, {}).get("devices", ()):
+                    yield (f"{name} on {device}: {what} {figures[what]}; use fewer registers, or add the kernel with a reason to "
+                           '"spills" in tests/gpu/amd.json')
+            for access in figures["accesses"]:
+                if access.startswith("flat_"):
+                    yield f"{name} on {device} has {access}: take the address through in_global_memory (sycl_kernels/base/global_memory.hpp)"
+    if version == golden["compiler"]:
+        for name, entry in golden["spills"].items():
+            for device in entry["devices"]:
+                figures = kernels.get(name, {}).get(device, {})
+                if not figures.get("vgpr spills") and not figures.get("scratch"):
+                    yield f'{name} on {device} spills no longer; take it out of "spills" in tests/gpu/amd.json'
+        yield from differences(golden["kernels"], kernels, remedy)
+
+
+def matrix_unit_complaints(golden, found):
+    """Kernels for matrix units divide a work-group into sub-groups, so the compiler must use the size that they expect."""
+    for name, by_device in by_kernel(found).items():
+        for device, figures in by_device.items():
+            expected = golden["sub_groups"].get(name)
+            if expected and figures["simd"] != expected:
+                yield f"{name} on {device} has sub-groups of {figures['simd']}, but its division needs {expected}"
+
+
+def rows_as_text(data):
+    """JSON with one line per kernel."""
+    kernels = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in data["kernels"].items())
+    rest = json.dumps({**data, "kernels": "KERNELS"}, indent=1, ensure_ascii=False)
+    return rest.replace('"KERNELS"', "{\n" + kernels + "\n }") + "\n"

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the tables of docs/gpu-code.md from nvidia.json, intel.json and amd.json in tests/gpu/.
+
+    tools/gpu_tables.py --write    writes the tables into the page, between their markers
+    tools/gpu_tables.py --check    ends with status 1 if the page has other tables
+"""
+import json
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = "docs/gpu-code.md"
+
+
+def table(rows):
+    head, *body = rows
+    return "".join(f"| {' | '.join(map(str, row))} |\n" for row in (head, ["---"] + ["---:"] * (len(head) - 1), *body))
+
+
+def widths(accesses, kind):
+    """The vector accesses of a kind, the widest first: `v4.b32`, `v2.b64` …"""
+    found = {match[0].split(".", 1)[1]: int(match[1]) * int(match[2])
+             for match in (re.search(r"\.v(\d)\.\w(\d+)$", name) for name in accesses if name.startswith(kind)) if match}
+    return ", ".join(f"`{name}`" for name in sorted(found, key=lambda name: (-found[name], name)))
+
+
+def nvidia(data):
+    archs = data["architectures"]
+    rows = [["kernel", *archs, "local memory", "vector loads", "vector stores"]]
+    for name, figures in data["kernels"].items():
+        rows.append([name, *(figures["registers"][arch] for arch in archs), figures["local memory"],
+                     widths(figures["accesses"], "ld.global"), widths(figures["accesses"], "st.global")])
+    spilling = sorted(name for name, figures in data["kernels"].items() if figures["stack"] or figures["spilled"])
+    statement = f"Kernels with a stack frame or spills: {', '.join(spilling)}." if spilling else "No kernel has a stack frame or spills."
+    return (f"{data['assembler']}, PTX of {data['compiler']}, {data['date']}. {statement} Columns sm_75 to sm_100 are registers per\n"
+            f"work-item. Local memory is in bytes per work-group.\n\n{table(rows)}")
+
+
+def intel(data):
+    devices = list(data["devices"])
+    rows = [["kernel", *devices, "reason"]]
+    for name, entry in data["spills"].items():
+        rows.append([name, *(data["kernels"][name].get(device, {}).get("spill", "") for device in devices), entry["reason"]])
+    simd = [["SIMD width", *devices]]
+    for width in sorted({figures["simd"] for row in data["kernels"].values() for figures in row.values()}):
+        simd.append([width, *(sum(row[device]["simd"] == width for row in data["kernels"].values() if device in row)
+                              for device in devices)])
+    refused = "".join(f"- `{family}` is not for {', '.join(entry['devices'])}: {entry['reason']}\n"
+                      for family, entry in data["refused"].items())
+    return (f"{data['compiler']}, {data['date']}. These kernels spill, in bytes per thread:\n\n{table(rows)}\n"
+            f"Kernels by SIMD width:\n\n{table(simd)}\n" + (f"Families that a device refuses:\n\n{refused}" if refused else ""))
+
+
+def amd(data):
+    devices = list(data["devices"])
+    rows = [["kernel", *(f"{device} VGPRs" for device in devices), "wave", "local memory"]]
+    for name, by_device in data["kernels"].items():
+        waves = " / ".join(dict.fromkeys(str(by_device[device]["wave"]) for device in devices))
+        rows.append([name, *(by_device[device]["vgprs"] for device in devices), waves, by_device[devices[0]]["local memory"]])
+    scratch = "".join(f"- `{name}`: {entry['reason']}\n" for name, entry in data["spills"].items())
+    return (f"{data['compiler']}, {data['date']}. No kernel spills vector registers or has flat accesses. Local memory is in bytes per\n"
+            f"work-group.\n\n{table(rows)}\n" + (f"Kernels with scratch memory:\n\n{scratch}" if scratch else ""))
+
+
+def page_with_tables(text):
+    for vendor, make in (("nvidia", nvidia), ("intel", intel), ("amd", amd)):
+        begin = f"<!-- {vendor} figures: made by tools/gpu_tables.py from tests/gpu/{vendor}.json -->\n"
+        end = f"<!-- end of the {vendor} figures -->\n"
+        before, found, rest = text.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not found or not closed:
+            sys.exit(f"{PAGE} has no place for the figures of {vendor}: it needs the lines\n{begin}{end}")
+        made = make(json.loads((ROOT / f"tests/gpu/{vendor}.json").read_text()))
+        text = before + begin + made.rstrip("\n") + "\n" + end + after
+    return text
+
+
+def main(arguments):
+    if arguments not in (["--write"], ["--check"]):
+        sys.exit(__doc__)
+    page = ROOT / PAGE
+    made = page_with_tables(page.read_text())
+    if arguments == ["--write"]:
+        page.write_text(made)
+    elif made != page.read_text():
+        sys.exit(f"{PAGE} and the data in tests/gpu/ differ: run tools/gpu_tables.py --write")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

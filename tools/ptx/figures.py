@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Registers, stack, spills and memory accesses of all kernels of the profile nvidia_gpu, by DPC++ and NVIDIA's ptxas."""
+import argparse
+import concurrent.futures
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import gpu_cache
+
+PROFILE = "nvidia_gpu"
+PTXAS_WHEEL = "nvidia-cuda-nvcc==13.0.88"
+FORMAT = 1  # increase it when the figures change their meaning: the cache has older ones
+
+
+def load_ptx_tool():
+    """tools/ptx/ptx as a module. It is a command, so its name has no ending."""
+    loader = importlib.machinery.SourceFileLoader("ptx", str(ROOT / "tools/ptx/ptx"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("ptx", loader))
+    loader.exec_module(module)
+    return module
+
+
+def find_ptxas():
+    """The path of ptxas, or None: in PATH, else where tools/ptx/fetch unpacks it. Puts its folder into PATH."""
+    found = shutil.which("ptxas") or shutil.which("ptxas", path=gpu_cache.folder("nvidia"))
+    if found:
+        os.environ["PATH"] = os.pathsep.join((os.path.dirname(found), os.environ["PATH"]))
+    return found
+
+
+def ptxas_version():
+    text = subprocess.run(["ptxas", "--version"], text=True, capture_output=True).stdout
+    return "ptxas " + (re.search(r"\bV([\d.]+)", text) or ["", "of unknown version"])[1]
+
+
+def families(kind="[A-Z_]+"):
+    """The families of src/launch/operations.def whose operations are of this kind; all if none is given."""
+    text = (ROOT / "src/launch/operations.def").read_text()
+    return list(dict.fromkeys(re.findall(rf'^{kind}\("([\w/]+)"', text, flags=re.M)))
+
+
+def with_headers(source):
+    """A source and, after it, every header of the project that it includes, directly or not."""
+    texts, waiting, seen = [source], [source], set()
+    while waiting:
+        for name in re.findall(r'^#include "([^"]+)"', waiting.pop(), flags=re.M):
+            for file in (ROOT / name, ROOT / "include" / name):
+                if file not in seen and file.is_file():
+                    seen.add(file)
+                    texts.append(file.read_text())
+                    waiting.append(texts[-1])
+    return texts
+
+
+def accesses(counts):
+    """How often each access to global memory, by its width, and each access to memory of an unknown kind is in a kernel."""
+    kept = {}
+    for name, count in counts.items():
+        if re.match(r"(ld|st)\.", name) and not re.search(r"\.(shared|local|const)\b", name):
+            kept[name] = kept.get(name, 0) + count
+    return dict(sorted(kept.items()))
+
+
+def family_figures(tool, arguments, family):
+    folder = arguments.build / "ptx"
+    ptx = tool.make_ptx(family, arguments, folder)
+    by_arch = {arch: tool.resources(ptx, arch) for arch in arguments.arch}
+    counts = tool.operations(ptx)
+    kernels = {}
+    for symbol, first in by_arch[arguments.arch[0]].items():
+        numbers = {arch: by_arch[arch][symbol] for arch in arguments.arch}
+        kernels[tool.DECORATION.sub("", symbol)] = {
+            "registers": {arch: number["registers"] for arch, number in numbers.items()},
+            "stack": {arch: number["stack frame"] for arch, number in numbers.items() if number["stack frame"]},
+            "spilled": {arch: spilled for arch, number in numbers.items()
+                        if (spilled := number["spill stores"] + number["spill loads"])},
+            "local memory": first["smem"],
+            "accesses": accesses(counts[symbol])}
+    return kernels
+
+
+def collect(build, sycl, archs, skipped=()):
+    """{family: {kernel: figures}}. The cache keeps the figures of a family until something that they depend on changes."""
+    tool = load_ptx_tool()
+    arguments = argparse.Namespace(build=build, sycl=sycl, profile=PROFILE, arch=archs, output=None, kernels=ROOT)
+    (build / "ptx").mkdir(exist_ok=True)
+    tool.compiler(build / "ptx")
+    library = (sycl / "lib/libsycl-jit.so").stat()
+    tools = [(ROOT / "tools/ptx" / name).read_text() for name in ("ptx", "compile_ptx.cpp")]
+    depends = (FORMAT, ptxas_version(), *archs, *tools, library.st_size, library.st_mtime_ns)
+
+    def figures(family):
+        source = tool.run(build / "bin/kernel_source", PROFILE, family)
+        return gpu_cache.remembered("nvidia/results", (*depends, *with_headers(source)),
+                                    lambda: family_figures(tool, arguments, family))
+
+    names = [family for family in families() if family not in skipped]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(names, pool.map(figures, names)))
