@@ -36,13 +36,14 @@ std::vector<std::vector<std::uint32_t>> code_of(const engine& engine, std::strin
 
 /// Another value that kernels can use.
 std::uint32_t changed_value(std::string_view class_name, const tuning_number& number) {
+  if (number.name == "sub_group_size" || number.name == "shuffle_width") return 16;  // instead of none
   const bool is_smallest = number.name == "pack_bytes" || number.name == "second_pass_lanes" ||
                            ((class_name == "apply" || class_name == "reduction") && number.name == "max_lanes");
   return is_smallest || number.name == "group_size" ? number.value * 2 : number.value / 2;
 }
 
 /// Changes the numbers of a class one by one, and compares what becomes of it. Families that use none of the numbers
-/// are not compiled: where exponents are counted, there is a number of its own.
+/// are not compiled: where exponents are counted, and where rows are reduced, there are numbers of their own.
 template <typename Operation>
 void check_numbers(const Operation& op, std::string_view class_name, auto member, std::string_view only = "") {
   const syclamp::engine engine;
@@ -59,7 +60,8 @@ void check_numbers(const Operation& op, std::string_view class_name, auto member
         };
         CHECK(groups(changed) != groups(generic));
       }
-    } else if ((only.empty() && numbers[i].name != "max_counted_lanes") || numbers[i].name == only) {
+    } else if ((only.empty() && numbers[i].name != "max_counted_lanes" && numbers[i].name != "shuffle_width") ||
+               numbers[i].name == only) {
       CHECK(code_of(engine, op.family, changed) != before);
     }
   }
@@ -76,6 +78,7 @@ TEST_CASE("each number of a profile changes code, or how much is launched: strea
   check_numbers(launch::count_exponents, "streaming", &profile::streaming, "max_counted_lanes");
   check_numbers(launch::novograd_pieces, "apply", &profile::apply);
   check_numbers(launch::sum_rows, "rows", &profile::rows);
+  check_numbers(launch::mean_of_rows, "rows", &profile::rows, "shuffle_width");
   check_numbers(launch::check_rates, "scalar", &profile::scalar);
 }
 
