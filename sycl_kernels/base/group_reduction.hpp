@@ -6,7 +6,7 @@
 //
 // Each policy has one fixed order, so that sums are repeatable. The order of `sub_group_tree` is the same for every
 // size of sub-groups: work-item 2i with 2i + 1, then pairs with pairs, and so on. The width decides only which levels
-// of this tree are shuffles.
+// of this tree are shuffles. Work-items with consecutive numbers are neighbours in a sub-group of DPC++.
 #pragma once
 
 #include <type_traits>
