@@ -33,8 +33,10 @@ sycl::event submit(sycl::queue& queue, std::uint64_t groups, const argument* arg
   }(std::index_sequence_for<Args...>{});
 }
 
-template <typename Body, unsigned GroupSize, auto Tuning, typename... Args>
+template <typename Body, unsigned GroupSize, std::size_t LocalMemory, auto Tuning, typename... Args>
 void add(table& all, const operation<Tuning, Args...>& op) {
+  static_assert(sizeof(typename Body::shared) <= LocalMemory,
+                "a kernel needs more local memory than its profile states: increase local_memory there");
   all.emplace(&op, &submit<Body, GroupSize, Args...>);
 }
 
@@ -43,7 +45,7 @@ template <std::size_t P>
 table instances_of_profile() {
   table all;
 #define OPERATION(FAMILY, NAME, TUNING, ...) \
-  add<kernels::NAME<profiles[P].TUNING>, profiles[P].TUNING.group_size>(all, NAME);
+  add<kernels::NAME<profiles[P].TUNING>, profiles[P].TUNING.group_size, profiles[P].local_memory>(all, NAME);
 #if !defined(SYCL_EXT_ONEAPI_MATRIX)
 #define MATRIX_UNIT_OPERATION(...)
 #endif
