@@ -19,7 +19,6 @@ namespace SYCLAMP_NAMESPACE {
 struct device_limits {
   std::size_t max_group_size = 0;  ///< work-items of a work-group
   std::uint64_t local_memory = 0;  ///< bytes of a work-group
-};  ///< empty: the device does not say
 };
 
 device_limits limits_of(const sycl::device& device);

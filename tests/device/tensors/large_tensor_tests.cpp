@@ -2,12 +2,12 @@
 // Tensors of more than 2^32 bytes, and lists of more than 2^32 elements. D22 in framework_defects_tests.cpp has one
 // tensor of more than 2^32 elements.
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 
 #include "sycl_kernels/shared/layout.hpp"
-#include "tests/reference/numbers.hpp"
 #include "tests/support/device_buffer.hpp"
 #include "tests/support/devices.hpp"
 #include "tests/support/sparse_memory.hpp"
@@ -86,18 +86,15 @@ TEST_CASE("a tensor of more than 2^32 bytes is inspected, unscaled and cast to t
   auto* gradients = memory.as<std::uint16_t>();
   gradients[count - 1] = half_of_3;
   gradients[count - 12'345] = half_of_minus_2;  // the first one behind 2^32 bytes
+  gradients[count - 2] = half_infinity;
   const tensor_list list(engine, array_view(gradients, count, element_type::float16));
   const inspector inspector(list);
 
   inspector.run();
-  inspection result = inspector.result();
+
+  const inspection result = inspector.result();
   CHECK(result.elements == count);
-  CHECK(result.zero_count == count - 2);
-  CHECK(result.sum_of_squares == 13.0f);
-  CHECK(result.amax == 3.0f);
-  gradients[count - 2] = half_infinity;
-  inspector.run();
-  result = inspector.result();
+  CHECK(result.zero_count == count - 3);
   CHECK(result.inf_count == 1);
   CHECK(result.first_nonfinite == count - 2);
   if (engine.profile_name() != "cpu") return;  // the profiles for GPUs take minutes to write so much on a CPU
@@ -108,6 +105,7 @@ TEST_CASE("a tensor of more than 2^32 bytes is inspected, unscaled and cast to t
   engine.wait();
   CHECK(unscaled.as<float>()[count - 1] == 0.75f);
   CHECK(unscaled.as<float>()[count - 12'345] == -0.5f);
+  CHECK(unscaled.as<float>()[count - 2] == std::numeric_limits<float>::infinity());
   CHECK(unscaled.as<float>()[count - 3] == 0.0f);
   CHECK(unscaled.is_repeated_block_zero());  // nothing was written 2^32 bytes too low
   CHECK(converted.as<std::uint16_t>()[count - 1] == 0x4040);
