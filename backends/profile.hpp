@@ -38,6 +38,7 @@ constexpr bool is_gpu_from(const device_facts& device) {
 struct profile {
   std::string_view name;
   bool (*matches)(const backends::device_facts&);  ///< true if the profile is for this device
+  std::uint32_t local_memory;  ///< bytes that a work-group of any operation may use; the kernels check it
 
   // The classes of operations, as src/launch/operations.def names them.
   reduction_tuning reduction;
@@ -60,9 +61,9 @@ constexpr void for_each_class(Profile& tuned, Action action) {
   action("blocks", tuned.blocks);
   action("scalar", tuned.scalar);
 }
-// Fails if a class is missing above: the profile has its classes, 16 bytes of name and 8 bytes of predicate, rounded up
-// to the alignment of a pointer.
-static_assert(sizeof(profile) == (24 + sizeof(reduction_tuning) + sizeof(streaming_tuning) + sizeof(apply_tuning) +
+// Fails if a class is missing above: the profile has its classes, 16 bytes of name, 8 bytes of predicate and 4 bytes of
+// local memory, rounded up to the alignment of a pointer.
+static_assert(sizeof(profile) == (28 + sizeof(reduction_tuning) + sizeof(streaming_tuning) + sizeof(apply_tuning) +
                                   sizeof(rows_tuning) + sizeof(matrix_tuning) + sizeof(blocks_tuning) +
                                   sizeof(scalar_tuning) + alignof(profile) - 1) /
                                      alignof(profile) * alignof(profile),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the support matrix of the README from docs/support.json.
+"""Makes the support matrix of the README, and the one per kernel family of docs/devices.md, from docs/support.json.
 
-    tools/support_matrix.py            prints the table
-    tools/support_matrix.py --write    writes the table into README.md, between its two markers
-    tools/support_matrix.py --check    ends with status 1 if README.md has another table
+    tools/support_matrix.py            prints the tables
+    tools/support_matrix.py --write    writes each table into its page, between its two markers
+    tools/support_matrix.py --check    ends with status 1 if a page has another table
 """
 import datetime
 import json
@@ -14,6 +14,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- support matrix: made by tools/support_matrix.py from docs/support.json -->", "<!-- end of the support matrix -->"
+OPERATIONS = ROOT / "src/launch/operations.def"
+
+
+def known_families():
+    """The kernel families of the list of operations."""
+    return set(re.findall(r'^\w+\("([\w/]+)"', OPERATIONS.read_text(), flags=re.M))
 
 
 def problem(place, value):
@@ -38,6 +44,8 @@ def problems(support):
             yield from filter(None, (problem(f"{rung} of {row}", cells.get(rung)) for rung in rungs))
         for name in sorted({*device, *device["notes"]} - {"name", "notes", "families", *rungs}):
             yield f"docs/support.json: {device['name']} has {name!r}, which is no rung; rungs are {', '.join(rungs)}"
+        for name in sorted(set(device["families"]) - known_families()):
+            yield f"docs/support.json: {device['name']} has the kernel family {name!r}, which src/launch/operations.def does not have"
 
 
 def table(support):
@@ -48,11 +56,31 @@ def table(support):
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def parts(text):
+def highest(cells, rungs):
+    """The highest rung that was reached, with its date."""
+    reached = [rung for rung in rungs if cells[rung["name"]] != "no"]
+    return f"{reached[-1]['title']}, {cells[reached[-1]['name']]}" if reached else "no"
+
+
+def family_table(support):
+    """The highest rung per kernel family. Families that stand where their device stands share a row."""
+    rungs, devices = support["rungs"], support["devices"]
+    special = sorted({family for device in devices for family in device["families"]})
+    rows = [["kernel family", *(device["name"] for device in devices)], ["---"] * (len(devices) + 1)]
+    rows.append([f"all {len(known_families()) - len(special)} others", *(highest(device, rungs) for device in devices)])
+    for family in special:
+        rows.append([f"`{family}`", *(highest(device["families"].get(family, device), rungs) for device in devices)])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+PAGES = {"README.md": table, "docs/devices.md": family_table}
+
+
+def parts(page, text):
     """The text before the table, the table, and the text after it."""
     match = re.fullmatch(rf"(.*{re.escape(BEGIN)}\n)(.*?)({re.escape(END)}.*)", text, flags=re.S)
     if not match:
-        sys.exit(f"README.md has no place for the support matrix: it needs the lines\n{BEGIN}\n{END}")
+        sys.exit(f"{page} has no place for the support matrix: it needs the lines\n{BEGIN}\n{END}")
     return match.groups()
 
 
@@ -63,15 +91,16 @@ def main(arguments):
     wrong = list(problems(support))
     if wrong:
         sys.exit("\n".join(wrong))
-    made, readme = table(support), ROOT / "README.md"
-    if not arguments:
-        print(made, end="")
-        return
-    before, shown, after = parts(readme.read_text())
-    if arguments == ["--write"]:
-        readme.write_text(before + made + after)
-    elif shown != made:
-        sys.exit("README.md and docs/support.json differ: run tools/support_matrix.py --write")
+    for page, make in PAGES.items():
+        made = make(support)
+        if not arguments:
+            print(f"{page}:\n{made}")
+            continue
+        before, shown, after = parts(page, (ROOT / page).read_text())
+        if arguments == ["--write"]:
+            (ROOT / page).write_text(before + made + after)
+        elif shown != made:
+            sys.exit(f"{page} and docs/support.json differ: run tools/support_matrix.py --write")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/commands/commands.hpp"
+#include "apps/support/device_context.hpp"
 #include "apps/support/help_text.hpp"
 #include "apps/support/standard_streams.hpp"
 #include "bench/bench.hpp"
@@ -34,23 +35,13 @@ struct options {
   bool first_operation = false, first_step = false;
 };
 
-json context_of(const engine& engine, const bench::start_up_times& start_up) {
-  const auto& device = engine.queue().get_device();
-  const system_report system = describe_system();
-  return {{"version", system.version},
-          {"kernel_mode", system.kernel_mode},
-          {"compiler", system.compiler},
-          {"device", device.get_info<sycl::info::device::name>()},
-          {"driver", device.get_info<sycl::info::device::driver_version>()},
-          {"compute_units", device.get_info<sycl::info::device::max_compute_units>()},
-          {"profile", engine.profile_name()},
-          {"start_up",
-           {{"cold_first_operation_seconds", start_up.first_operation.cold},
-            {"warm_first_operation_seconds", start_up.first_operation.warm},
-            {"cold_first_step_seconds", start_up.first_step.cold},
-            {"warm_first_step_seconds", start_up.first_step.warm},
-            {"cold_info_seconds", start_up.info.cold},
-            {"warm_info_seconds", start_up.info.warm}}}};
+json json_of(const bench::start_up_times& start_up) {
+  return {{"cold_first_operation_seconds", start_up.first_operation.cold},
+          {"warm_first_operation_seconds", start_up.first_operation.warm},
+          {"cold_first_step_seconds", start_up.first_step.cold},
+          {"warm_first_step_seconds", start_up.first_step.warm},
+          {"cold_info_seconds", start_up.info.cold},
+          {"warm_info_seconds", start_up.info.warm}};
 }
 
 json json_of(const bench::result& row) {
@@ -161,10 +152,11 @@ void run(const options& options) {
     }
   }
   const json costs = run_costs(options, engine, settings, all_verified);
-  if (!options.json_file.empty())
-    write_output(
-        options.json_file,
-        json{{"context", context_of(engine, start_up)}, {"results", results}, {"costs", costs}}.dump(2) + "\n");
+  if (!options.json_file.empty()) {
+    json context = context_of(engine, describe_system());
+    context["start_up"] = json_of(start_up);
+    write_output(options.json_file, json{{"context", context}, {"results", results}, {"costs", costs}}.dump(2) + "\n");
+  }
   if (!options.csv_file.empty()) write_output(options.csv_file, csv_of(results));
   if (!all_verified) throw std::runtime_error("an operation gave a wrong result; see the rows marked WRONG RESULT");
 }

@@ -33,6 +33,7 @@ nlohmann::ordered_json json_of(const device_report& device) {
           {"platform", device.platform},
           {"kind", device.kind},
           {"profile", device.profile},
+          {"profile_note", device.profile_note},
           {"compute_units", device.compute_units},
           {"memory_bytes", device.memory_bytes},
           {"fp64", device.has_fp64},
@@ -74,6 +75,7 @@ void print_text(const system_report& report) {
                device.has_fp64 ? "yes" : "no");
     if (!device.profile.empty()) {
       fmt::print("  profile      {}\n", device.profile);
+      if (!device.profile_note.empty()) fmt::print("               {}\n", device.profile_note);
       fmt::print("  arithmetic   {}\n", device.arithmetic.sound() ? "strict: every self-test passed" : "NOT STRICT");
       for (const auto& check : device.arithmetic.checks)
         if (!check.relied_upon || !check.passed) fmt::print("    {:<20} {}\n", check.name, check.passed ? "yes" : "NO");

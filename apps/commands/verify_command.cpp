@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/commands/commands.hpp"
+#include "apps/support/device_context.hpp"
 #include "apps/support/progress_bar.hpp"
 #include "apps/support/standard_streams.hpp"
 #include "apps/verify/check.hpp"
@@ -75,8 +76,9 @@ std::vector<verify::bench_row> run_bench(const std::vector<verify::bench_task>& 
 }
 
 /// Prints the rows and returns them, with the keys of `syclamp bench` and the copy as their reference. The best copy of
-/// the whole run stands for the bandwidth of the device.
-json print_bench(const std::vector<verify::bench_row>& rows, std::uint64_t elements) {
+/// the whole run stands for the bandwidth of the device. The results themselves are not checked again, so `verified`
+/// says whether all checks of the run have passed.
+json print_bench(const std::vector<verify::bench_row>& rows, std::uint64_t elements, bool is_verified) {
   double copy_gbps = 0;
   for (const verify::bench_row& row : rows) copy_gbps = std::max(copy_gbps, row.copy_gbps);
   fmt::print("\n{} elements; a copy in device memory reaches {:.1f} GB/s\n", elements, copy_gbps);
@@ -95,9 +97,11 @@ json print_bench(const std::vector<verify::bench_row>& rows, std::uint64_t eleme
                        {"gbps", row.gbps},
                        {"reference_gbps", copy_gbps},
                        {"ratio", ratio},
-                       {"kernels", row.kernels}});
+                       {"kernels", row.kernels},
+                       {"checksum", nullptr},
+                       {"verified", is_verified}});
   }
-  return {{"reference", "copy"}, {"results", results}};
+  return results;
 }
 
 /// GPUs that the system has and SYCL does not show.
@@ -105,6 +109,12 @@ std::vector<std::string> advice_of(const system_report& system) {
   const bool has_gpu = std::ranges::any_of(system.devices, [](const auto& device) { return device.kind == "gpu"; });
   if (has_gpu || !system.advice.empty()) return system.advice;
   return verify::advise_on_device_files(verify::gpu_device_files());
+}
+
+/// Why the device does not have the profile that matches it best; empty if it has.
+std::string profile_note_of(const system_report& system, const sycl::device& device) {
+  const auto found = std::ranges::find(system.devices, device, &device_report::device);
+  return found != system.devices.end() ? found->profile_note : std::string();
 }
 
 void print_advice(const std::vector<std::string>& advice) {
@@ -122,7 +132,10 @@ void run(const options& options) {
   const sycl::device device = engine.queue().get_device();
   const auto name = device.get_info<sycl::info::device::name>();
   const auto driver = device.get_info<sycl::info::device::driver_version>();
-  fmt::print("{}, driver {}, profile {}\n\n", printable(name), printable(driver), engine.profile_name());
+  const std::string note = profile_note_of(system, device);
+  fmt::print("{}, driver {}, profile {}\n", printable(name), printable(driver), engine.profile_name());
+  if (!note.empty()) fmt::print("Note: {}.\n", note);
+  fmt::print("\n");
   flush_output();
 
   const auto checks = verify::all_checks(engine, {.quick = options.quick});
@@ -137,7 +150,9 @@ void run(const options& options) {
   }
   const auto rows = run_bench(tasks, progress);
   progress.bar.hide();
-  const json bench = print_bench(rows, elements);
+  json context = context_of(engine, system);
+  context["reference"] = "copy";
+  const json bench = {{"context", context}, {"results", print_bench(rows, elements, progress.failed == 0)}};
 
   fmt::print("\n{} checks on {}: {} passed, {} failed, {} skipped\n", progress.checks.size(), printable(name),
              progress.passed, progress.failed, progress.skipped);
@@ -147,6 +162,7 @@ void run(const options& options) {
                        {"driver", driver},
                        {"version", system.version},
                        {"profile", engine.profile_name()},
+                       {"profile_note", note},
                        {"kernel_mode", system.kernel_mode},
                        {"compiler", system.compiler},
                        {"quick", options.quick},

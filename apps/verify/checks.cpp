@@ -41,16 +41,32 @@ std::vector<check> arithmetic_checks(const engine& engine) {
            }}};
 }
 
+namespace {
+
+check skipped_profile(const std::string& name, const std::string& reason) {
+  return {fmt::format("profile {}", name), "", [reason] { return check_result{check_outcome::skipped, reason}; }};
+}
+
+/// The checks of a profile that is not the device's own. One that is too large for the device is skipped.
+void append_checks_of_other_profile(std::vector<check>& all, const engine& engine, const std::string& name) {
+  try {
+    append_checks_of_profile(all, syclamp::engine(engine.queue(), name), {.quick = true, .is_profile_forced = true});
+  } catch (const invalid_argument& misfit) {
+    all.push_back(skipped_profile(name, misfit.what()));
+  }
+}
+
+}  // namespace
+
 std::vector<check> all_checks(const engine& engine, const settings& settings) {
   std::vector<check> all = arithmetic_checks(engine);
   append_checks_of_profile(all, engine, settings);
   for (const std::string& name : profile_names()) {
     if (name == engine.profile_name()) continue;
     if (settings.quick) {
-      all.push_back({fmt::format("profile {}", name), "",
-                     [] { return check_result{check_outcome::skipped, "left out by --quick"}; }});
+      all.push_back(skipped_profile(name, "left out by --quick"));
     } else {
-      append_checks_of_profile(all, syclamp::engine(engine.queue(), name), {.quick = true, .is_profile_forced = true});
+      append_checks_of_other_profile(all, engine, name);
     }
   }
   return all;

@@ -47,6 +47,7 @@ struct device_report {
   std::string platform = {};          ///< the runtime behind SYCL, for example `Intel(R) OpenCL`
   std::string kind = {};              ///< cpu, gpu or accelerator
   std::string profile = {};           ///< tuning profile that an engine uses on it
+  std::string profile_note = {};      ///< why a profile that matches the device better is not used; empty if none does
   std::uint32_t compute_units = 0;    ///< number of compute units
   std::uint64_t memory_bytes = 0;     ///< size of its global memory, in bytes
   bool has_fp64 = false;              ///< true if it supports FP64, which syclamp does not need

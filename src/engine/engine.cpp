@@ -2,18 +2,17 @@
 #include "syclamp/engine.hpp"
 
 #include <atomic>
-#include <cstdlib>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "backends/profiles.hpp"
-#include "engine/device_facts.hpp"
 #include "engine/device_fault.hpp"
 #include "engine/device_memory.hpp"
 #include "engine/event_order.hpp"
 #include "engine/process_exit.hpp"
+#include "engine/profile_choice.hpp"
 #include "engine/recording.hpp"
+#include "engine/warn.hpp"
 #include "launch/kernel_library.hpp"
 #include "launch/operations.hpp"
 #include "syclamp/error.hpp"
@@ -21,32 +20,11 @@
 namespace SYCLAMP_NAMESPACE {
 namespace {
 
-const profile& profile_named(std::string_view name, std::string_view origin) {
-  if (const profile* found = backends::find(name)) return *found;
-  throw invalid_argument(fmt::format("the profile \"{}\" (from {}) does not exist; choose one of {}", name, origin,
-                                     fmt::join(profile_names(), ", ")));
-}
-
-bool fits(const profile& tuning, const sycl::device& device) {
-  return max_group_size(tuning) <= device.get_info<sycl::info::device::max_work_group_size>();
-}
-
-const profile& profile_for(const sycl::device& device, std::string_view requested) {
-  const auto forced = [&](std::string_view name, std::string_view origin) -> const profile& {
-    const profile& profile = profile_named(name, origin);
-    if (!fits(profile, device))
-      throw invalid_argument(
-          fmt::format("the profile \"{}\" (from {}) needs work-groups of {} work-items, but {} allows only {}; choose "
-                      "another profile",
-                      name, origin, max_group_size(profile), device.get_info<sycl::info::device::name>(),
-                      device.get_info<sycl::info::device::max_work_group_size>()));
-    return profile;
-  };
-  if (!requested.empty()) return forced(requested, "the argument of the engine");
-  if (const char* name = std::getenv("SYCLAMP_PROFILE"); name != nullptr && *name != '\0')
-    return forced(name, "SYCLAMP_PROFILE");
-  const profile& best = backends::choose(facts_of(device));
-  return fits(best, device) ? best : backends::profiles.back();
+/// The profile for a device. A profile that does not fit costs one warning per device.
+const profile& chosen_profile(const sycl::device& device, std::string_view requested) {
+  const profile_choice choice = profile_for(device, requested);
+  if (!choice.note.empty()) warn_once(fmt::format("{}: {}", device.get_info<sycl::info::device::name>(), choice.note));
+  return *choice.tuning;
 }
 
 sycl::queue checked(sycl::queue queue) {
@@ -95,7 +73,7 @@ struct SYCLAMP_HIDDEN engine::impl {
       : faults(std::move(reported)),
         is_ordered_by_events(by_events),
         queue(checked(std::move(given))),
-        tuning(profile_for(queue.get_device(), profile_name)),
+        tuning(chosen_profile(queue.get_device(), profile_name)),
         kernels(launch::make_kernel_library(queue, tuning)),
         order_word(allocate_on_device<std::uint32_t>(queue, 1)) {
     watch_runtime();

@@ -3,6 +3,8 @@
 
 #include <cstdio>
 #include <mutex>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "engine/warn.hpp"
@@ -37,6 +39,16 @@ void warn_text(std::string_view line) {
     handler = current().handler;
   }
   if (handler) handler(line);  // called without the lock, because a handler may set another handler
+}
+
+void warn_once(const std::string& line) {
+  static std::mutex& mutex = *new std::mutex;  // never destroyed, like the handler
+  static auto& known = *new std::set<std::string>;
+  {
+    const std::lock_guard lock(mutex);
+    if (!known.insert(line).second) return;
+  }
+  warn_text(line);
 }
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -12,6 +12,7 @@
 #include "engine/device_fault.hpp"
 #include "engine/pci.hpp"
 #include "engine/process_exit.hpp"
+#include "engine/profile_choice.hpp"
 #include "launch/kernel_library.hpp"
 #include "syclamp/error.hpp"
 
@@ -37,6 +38,7 @@ device_report describe(const sycl::device& device) {
   try {
     const engine engine(sycl::queue{device, sycl::property::queue::in_order{}});
     report.profile = engine.profile_name();
+    report.profile_note = profile_for(device, {}).note;
     report.arithmetic = test_arithmetic(engine);
     report.usable = report.arithmetic.sound();
     if (!report.usable)

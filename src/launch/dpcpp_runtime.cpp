@@ -125,7 +125,26 @@ std::string listed_drivers_problem() {
 
 }  // namespace
 
+std::string missing_feature(const device_features& features) {
+  if (!features.has_fp16)
+    return "it does not support FP16 (the aspect fp16), which the kernels need to read FP16 gradients. Update its "
+           "driver, "
+           "or use another device";
+  if (!features.has_device_memory)
+    return "it has no USM device memory (the aspect usm_device_allocations), which the library works on. Update its "
+           "driver, or use another device";
+  if (!features.has_host_memory)
+    return "it has no USM host memory (the aspect usm_host_allocations), through which the library sends tables. "
+           "Update "
+           "its driver, or use another device";
+  return {};
+}
+
 std::string driver_obstacle(const sycl::device& device) {
+  std::string missing = missing_feature({.has_fp16 = device.has(sycl::aspect::fp16),
+                                         .has_device_memory = device.has(sycl::aspect::usm_device_allocations),
+                                         .has_host_memory = device.has(sycl::aspect::usm_host_allocations)});
+  if (!missing.empty()) return missing;
   if (!device.is_cpu() || device.get_backend() != sycl::backend::opencl) return {};
   const std::string driver = loaded_library("libintelocl.so").string();
   if (driver.find_first_of(" \t\n") == std::string::npos) return {};

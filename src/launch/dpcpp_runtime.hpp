@@ -14,8 +14,19 @@ std::string dpcpp_runtime_version();
 /// The release of libsycl: the same on every machine that has it.
 std::string dpcpp_runtime_release();
 
-/// Why the OpenCL driver of `device` cannot work from where it is installed; an empty string if it can.
+/// Why the driver of `device` cannot run the kernels: for lack of a feature, or from where it is installed. An empty
+/// string if it can.
 std::string driver_obstacle(const sycl::device& device);
+
+/// Features that every kernel or every tensor list needs.
+struct device_features {
+  bool has_fp16 = true;
+  bool has_device_memory = true;
+  bool has_host_memory = true;
+};
+
+/// Which of them is missing, with the remedy; an empty string if none is.
+std::string missing_feature(const device_features& features);
 
 /// Variables of the environment that may hide devices, each with its value and the remedy; an empty string if none is
 /// set.

@@ -33,6 +33,9 @@ class kernel_library {
     return std::min(chunks, std::uint64_t{op.tuning(tuning_).groups_per_unit} * compute_units_);
   }
 
+  /// Divides work as on a device with this many compute units. Results must not depend on it, which tests check.
+  void set_compute_units(std::uint64_t units) { compute_units_ = units; }
+
   /// Makes sure that `op` and its family can be submitted without compiling.
   virtual void prepare(const operation_base& op) = 0;
 

@@ -52,10 +52,24 @@ struct operation_order {
   bool operator()(const operation_base* left, const operation_base* right) const { return left->name < right->name; }
 };
 
+/// The bytes of a kernel's parameters, each at a multiple of its alignment.
+template <typename... Args>
+constexpr std::size_t parameter_bytes() {
+  std::size_t bytes = 0;
+  ((bytes = (bytes + alignof(Args) - 1) / alignof(Args) * alignof(Args) + sizeof(Args)), ...);
+  return bytes;
+}
+
+/// SYCL promises 1 KiB for the parameters of a kernel (`info::device::max_parameter_size`), and some GPUs have 2 KB. A
+/// quarter is left for what compilers add, such as local accessors.
+inline constexpr std::size_t max_parameter_bytes = 768;
+
 /// An operation with the member of `profile` that it is tuned by, and its parameters, which are scalars and pointers.
 template <auto Tuning, typename... Args>
 struct operation : operation_base {
   static_assert((std::is_scalar_v<Args> && ...), "structures by value crash the CUDA target: pass a pointer");
+  static_assert(parameter_bytes<Args...>() <= max_parameter_bytes,
+                "too many parameters for some devices: pass a pointer to a record in device memory");
 
   static constexpr const auto& tuning(const profile& tuned) { return tuned.*Tuning; }
 

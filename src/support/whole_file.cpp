@@ -126,16 +126,18 @@ void write_output(const fs::path& file, std::string_view content) {
   if (!write_all(stream->number(), content) || !stream->close()) fail("write", file);
 }
 
+/// A file is replaced by a temporary one, so a temporary one is made. Permissions alone do not tell: root may write to
+/// /proc, but no file can be made there.
 void need_writable(const fs::path& file) {
   const path_end end = find_end(file);
   struct stat status{};
   const bool exists = find_status(end, status);
   if (exists && S_ISDIR(status.st_mode)) fail("write", file, std::generic_category().message(EISDIR));
-  const bool is_written_to = exists && is_stream(end, status);
-  if (exists && !is_written_to && !S_ISREG(status.st_mode)) fail("write", file, no_file);
-  const bool is_allowed = is_written_to ? ::faccessat(end.folder.number(), end.name.c_str(), W_OK, AT_EACCESS) == 0
-                                        : ::faccessat(end.folder.number(), ".", W_OK | X_OK, AT_EACCESS) == 0;
-  if (!is_allowed) fail("write", file);
+  if (!exists || !is_stream(end, status)) {
+    const file_replacement discarded(file);
+    return;
+  }
+  if (::faccessat(end.folder.number(), end.name.c_str(), W_OK, AT_EACCESS) != 0) fail("write", file);
 }
 
 file_reader::file_reader(const fs::path& file)

@@ -52,6 +52,7 @@ CASES = (  # name, what a check found, how many complaints there should be
     ("an unknown rung", problems(support(harware="no")), 1),
     ("a note on an unknown rung", problems(support(notes={"harware": "text"})), 1),
     ("a kernel family", problems(support(families={"tensors/inspect": CELLS})), 0),
+    ("a kernel family that does not exist", problems(support(families={"tensors/abacus": CELLS})), 1),
     ("a kernel family without a rung", problems(support(families={"tensors/inspect": {"compiles": "no"}})), 1),
 )
 

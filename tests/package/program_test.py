@@ -300,9 +300,11 @@ class Program(unittest.TestCase):
             self.assertEqual(sorted(os.listdir(folder)), ["r.csv", "r.json"])
 
     def test_a_file_that_cannot_be_written_is_named(self):
-        done = call("bench", "--log2-size", "12", "--json", "/nowhere/r.json")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("/nowhere/r.json", done.stderr)
+        for file in ("/nowhere/r.json", "/proc/r.json"):  # before the first measurement, not after the last
+            for command in (["bench", "--log2-size", "12"], ["train", "--task", "field", "--epochs", "1"]):
+                done = call(*command, "--json", file)
+                self.assertEqual((done.returncode, done.stdout), (1, ""), command)
+                self.assertIn(file, done.stderr)
 
     def exponents(self, *arguments):
         done = call("exponents", "--json", *arguments)

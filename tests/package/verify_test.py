@@ -29,6 +29,10 @@ class Verify(unittest.TestCase):
     def check_report(self, done, report):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         self.assertLessEqual({"device", "driver", "version", "checks", "bench"}, report.keys())
+        self.assertEqual(report["profile_note"], "")
+        context = report["bench"]["context"]  # so `bench` is a document of `syclamp bench`
+        self.assertEqual([context[key] for key in ("device", "driver", "version", "profile", "reference")],
+                         [report["device"], report["driver"], VERSION, report["profile"], "copy"])
         self.assertEqual(report["version"], VERSION)
         self.assertIn(report["device"], done.stdout)
         for check in report["checks"]:
@@ -43,6 +47,9 @@ class Verify(unittest.TestCase):
         names = [check["name"] for check in report["checks"]]
         self.assertEqual(len(names), len(set(names)))
         for row in report["bench"]["results"]:
+            self.assertEqual(" ".join(row), "op grad_type elements tensors bytes_per_element seconds_median seconds_min gbps "
+                             "reference_gbps ratio kernels checksum verified")
+            self.assertTrue(row["verified"])
             self.assertGreater(row["gbps"], 0)
             self.assertAlmostEqual(row["ratio"], row["gbps"] / row["reference_gbps"])
             self.assertRegex(done.stdout, rf"{row['op']} +{row['grad_type']} +{row['gbps']:.1f} +{100 * row['ratio']:.0f}\n")
@@ -77,9 +84,18 @@ class Verify(unittest.TestCase):
         for wrong in (["--nonsense"], ["file.json"], ["--json"]):
             done = verify(*wrong)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), wrong)
-        done = verify("--quick", "--json", "/nowhere/verify.json")
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("/nowhere/verify.json", done.stderr)
+        for file in ("/nowhere/verify.json", "/proc/verify.json"):  # before the first check, not after the last
+            done = verify("--quick", "--json", file)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(file, done.stderr)
+
+    @unittest.skipIf(FULL, "the full run")
+    def test_without_a_device_it_says_what_to_install(self):
+        done = verify("--quick", ONEAPI_DEVICE_SELECTOR="level_zero:gpu", ACPP_VISIBILITY_MASK="cuda")
+        if done.returncode == 0:
+            self.skipTest("there is such a device, or the runtime does not let itself be limited")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+        self.assertIn("install", done.stderr)
 
     @unittest.skipIf(FULL, "the full run")
     def test_an_unknown_profile_is_a_failure(self):

@@ -331,6 +331,21 @@ TEST_CASE("pipes, devices and open files are written to as they are; folders are
   CHECK_THROWS_AS(syclamp::need_writable("/"), syclamp::error);
 }
 
+TEST_CASE("whether a file can be written is tried, and leaves nothing behind") {
+  // Root is allowed to write to these folders, but no file can be made in them.
+  for (const char* file : {"/proc/results.json", "/proc/self/results.json", "/sys/results.json"})
+    CHECK_THROWS_WITH(syclamp::need_writable(file), ContainsSubstring(std::string("cannot write ") + file));
+  const temporary_folder folder;
+  const fs::path fresh = folder.path() / "fresh", old = folder.path() / "old";
+  std::ofstream(old) << "old";
+
+  syclamp::need_writable(fresh);
+  syclamp::need_writable(old);
+
+  CHECK(files_in(folder.path()) == 1);
+  CHECK(content_of(old) == "old");
+}
+
 TEST_CASE("an open socket of this process is written to, a socket in a folder is refused") {
   std::array<int, 2> ends{};
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);

@@ -35,7 +35,9 @@ SYCLAMP_ENTRY({group_size}) {sub_groups} __attribute__((always_inline)) void {sy
   using body = syclamp::kernels::{name}<{tuning}>;
   // An error here: the parameters of {name}::run are not those of its row in src/launch/operations.def.
   using function = decltype(static_cast<void (*)(const syclamp::kernels::work_item&, body::shared&, {types})>(&body::run));
-  syclamp::entries::work_group_static<syclamp::entries::memory_block[(sizeof(body::shared) + 31) / 32]> memory;
+  using memory_type = syclamp::entries::memory_block[(sizeof(body::shared) + 31) / 32];
+  static_assert(sizeof(memory_type) <= {local_memory}, "{name} needs more local memory than the profile {profile} states: increase local_memory there");
+  syclamp::entries::work_group_static<memory_type> memory;
   body::run(syclamp::kernels::work_item(syclamp::entries::get_nd_item<1>()), reinterpret_cast<body::shared&>(memory), {arguments});
 }}
 )";
@@ -86,7 +88,8 @@ std::string family_source(std::string_view family, const profile& tuning) {
     text += fmt::format(
         fmt::runtime(entry), fmt::arg("symbol", symbol(*op, tuning)), fmt::arg("name", op->name),
         fmt::arg("tuning", tuning_argument(*op, tuning)), fmt::arg("group_size", op->group_size(tuning)),
-        fmt::arg("sub_groups", sub_groups_property(*op, tuning)), fmt::arg("types", fmt::join(types, ", ")),
+        fmt::arg("sub_groups", sub_groups_property(*op, tuning)), fmt::arg("local_memory", tuning.local_memory),
+        fmt::arg("profile", tuning.name), fmt::arg("types", fmt::join(types, ", ")),
         fmt::arg("parameters", fmt::join(parameters, ", ")), fmt::arg("arguments", fmt::join(arguments, ", ")));
   }
   return text;

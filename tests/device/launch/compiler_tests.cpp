@@ -248,6 +248,28 @@ TEST_CASE("each optimizer has as many moments on the host as its rule has in the
   }
 }
 
+TEST_CASE("a profile does not state twice the local memory that its operations need") {
+  // That none needs more is asserted where it is compiled. Here a profile states half of it, which must fail.
+  const syclamp::engine engine;
+  const auto compiles = [&](std::string_view family, const profile& tuned) {
+    try {
+      launch::jit::compile(engine.queue().get_device(), launch::jit::family_source(family, tuned));
+      return true;
+    } catch (const kernel_build_error& failed) {
+      CHECK_THAT(failed.log(),
+                 ContainsSubstring("needs more local memory than the profile " + std::string(tuned.name)));
+      return false;
+    }
+  };
+  for (profile tuned : backends::profiles) {
+    CAPTURE(tuned.name);
+    tuned.local_memory /= 2;
+    // The families with the largest needs.
+    CHECK_FALSE((compiles("matrix/gemm", tuned) && compiles("matrix/gemm_blocks", tuned) &&
+                 compiles("tensors/inspect_tensors", tuned)));
+  }
+}
+
 TEST_CASE("a scaler compiles what its steps are made of, and nothing else") {
   const own_cache cache;
   const syclamp::engine engine;

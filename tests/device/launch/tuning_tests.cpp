@@ -52,6 +52,7 @@ void check_numbers(const Operation& op, std::string_view class_name, auto member
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     CAPTURE(class_name, numbers[i].name);
     profile changed = generic;
+    changed.local_memory = 64 * 1024;  // room for any of the changes
     reinterpret_cast<std::uint32_t*>(&(changed.*member))[i] = changed_value(class_name, numbers[i]);
     if (numbers[i].name == "groups_per_unit") {
       if constexpr (requires { op.tuning(generic).groups_per_unit; }) {
