@@ -11,7 +11,7 @@ program surrogate
   use syclamp
   implicit none
 
-  integer, parameter :: points = 24, jump = 20, rods = 64, rounds = 600
+  integer, parameter :: points = 24, jump = 20, rods = 64, rounds = 900
   real(real32), parameter :: number = 0.4_real32  ! kappa * dt / dx**2
   real(real32) :: now(points, rods), later(points, rods), weights(points, points), gradient(points, points)
   real(real32) :: scale, loss, first_loss
@@ -55,7 +55,7 @@ program surrogate
     call model%download(weights)
     call backward(now, later, weights, scale, loss, gradient)
     if (round == 1) first_loss = loss
-    if (mod(round, 150) == 0) print '(a,i4,a,es9.2,a,es9.2)', "round", round, ": loss", loss, ", scale", scale
+    if (mod(round, 200) == 1) print '(a,i4,a,es9.2,a,es9.2)', "round", round, ": loss", loss, ", scale", scale
 
     ! FP16 bits travel as integer(int16).
     call gradients%upload(round_to_bits(reshape(gradient, [points**2])))
@@ -63,7 +63,7 @@ program surrogate
     call scaler%update()
 
     now = later
-    if (mod(round, 10) == 0) call heat_rods(now)  ! the rods have become cold
+    if (mod(round, 3) == 0) call heat_rods(now)  ! the rods have become cold
   end do
 
   ! The surrogate's jump from states that it has not seen.

@@ -15,7 +15,8 @@ configure() {
   grep -q "Examples of syclamp $version\$" configured || { cat configured; fail "the examples did not find syclamp $version"; }
 }
 
-# Needs only the folder that it is called in: moved/ (the package), examples/, consumer/, quick_start/, c_quick_start/ and cache/.
+# Needs only the folder that it is called in: moved/ (the package), examples/, consumer/, quick_start/,
+# c_quick_start/, fortran_quick_start/ and cache/.
 use_package() {
   "$cmake" -S consumer -B consumer-build "-DVERSION=$version" "-DCMAKE_PREFIX_PATH=$PWD/moved"
   configure "build examples" "$PWD/moved"
@@ -33,6 +34,13 @@ use_package() {
   "$cmake" -S c_quick_start -B c_quick_start-build -G "$generator" "-DCMAKE_PREFIX_PATH=$PWD/moved"
   "$cmake" --build c_quick_start-build
   c_quick_start-build/train_field
+  has_fortran=$(find moved -name syclamp-fortran.pc)
+  if [ -n "$has_fortran" ]; then
+    cp examples/fortran/surrogate.f90 fortran_quick_start/surrogate.f90
+    "$cmake" -S fortran_quick_start -B fortran_quick_start-build -G "$generator" "-DCMAKE_PREFIX_PATH=$PWD/moved"
+    "$cmake" --build fortran_quick_start-build
+    fortran_quick_start-build/surrogate
+  fi
   if command -v pkg-config > /dev/null; then
     PKG_CONFIG_PATH=$(dirname "$(find "$PWD/moved" -name syclamp-nn.pc)")
     export PKG_CONFIG_PATH
@@ -45,6 +53,12 @@ use_package() {
     cc -std=c99 -pedantic -Wall -Wextra -Werror examples/c/train_field.c $(pkg-config --cflags --libs syclamp-c) -lm -o c-by-pkg-config
     loads_package c-by-pkg-config
     ./c-by-pkg-config
+    if [ -n "$has_fortran" ] && command -v gfortran > /dev/null; then
+      # shellcheck disable=SC2046
+      gfortran examples/fortran/surrogate.f90 $(pkg-config --cflags --libs syclamp-fortran) -o fortran-by-pkg-config
+      loads_package fortran-by-pkg-config
+      ./fortran-by-pkg-config
+    fi
   fi
 }
 
@@ -62,7 +76,7 @@ rm -rf "$work"
 mkdir "$work"
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-cp -R "$source/examples" "$tests/consumer" "$tests/quick_start" "$tests/c_quick_start" "$tests/installed_package_test.sh" .
+cp -R "$source/examples" "$tests/consumer" "$tests/quick_start" "$tests/c_quick_start" "$tests/fortran_quick_start" "$tests/installed_package_test.sh" .
 mkdir cache
 if [ -d "$SYCLAMP_CACHE_DIR" ]; then cp -R "$SYCLAMP_CACHE_DIR/." cache; fi
 
