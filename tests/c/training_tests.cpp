@@ -438,3 +438,50 @@ TEST_CASE("a loss is scaled, and gradients are unscaled before the step") {
   CHECK(shadow.read() == std::vector<float>{1, 0, 0, 0});
   ok(syclamp_scaler_update(run.scaler));
 }
+
+TEST_CASE("defaults have the documented numbers, each in its own field") {
+  auto policy = sized<syclamp_policy>();
+  ok(syclamp_policy_preset(nullptr, &policy));
+  CHECK(policy.mode == SYCLAMP_DYNAMIC);
+  CHECK(policy.growth_mode == SYCLAMP_GROW_AT_INTERVAL);
+  CHECK(policy.init_scale == 65536.0);
+  CHECK(policy.growth_factor == 2.0);
+  CHECK(policy.backoff_factor == 0.5);
+  CHECK(policy.min == 0x1p-14);
+  CHECK(policy.max == 0x1p24);
+  CHECK(policy.growth_interval == 2000);
+  CHECK(policy.power_of_two == 1);
+  CHECK(policy.hysteresis == 1);
+  CHECK(policy.tolerance == 0.0);
+  CHECK(policy.amax_limit == 65504.0);
+  CHECK(policy.margin == 1);
+  CHECK(policy.max_jump == 4);
+  CHECK(policy.nan_patience == 16);
+  CHECK(policy.give_up_after == 0);
+  CHECK(policy.spike_threshold == 0.0);
+  CHECK(policy.spike_window == 128);
+  CHECK(policy.retries == 0);
+  CHECK(policy.clear_on_skip == 0);
+  ok(syclamp_policy_preset("pytorch", &policy));
+  CHECK(policy.replay_growth_test == SYCLAMP_INTERVAL_EQUAL);
+  ok(syclamp_policy_preset("megatron", &policy));
+  CHECK(policy.hysteresis == 2);
+  CHECK(policy.hysteresis_mode == SYCLAMP_HYSTERESIS_PER_GROWTH_WINDOW);
+  ok(syclamp_policy_preset("mxnet", &policy));
+  CHECK(policy.replay_one_step_late == 1);
+
+  auto chosen = settings(SYCLAMP_LION, 0.5);
+  CHECK(chosen.beta1 == 0.9);
+  CHECK(chosen.beta2 == 0.99);
+  CHECK(chosen.eps == 0.0);
+  chosen = settings(SYCLAMP_RMSPROP, 0.5);
+  CHECK(chosen.alpha == 0.99);
+  CHECK(chosen.eps == 1e-8);
+  chosen = settings(SYCLAMP_ADADELTA, 0.5);
+  CHECK(chosen.rho == 0.9);
+  CHECK(chosen.eps == 1e-6);
+  chosen = settings(SYCLAMP_ADAMW, 0.5);
+  CHECK(chosen.beta2 == 0.999);
+  CHECK(chosen.weight_decay == 1e-2);
+  CHECK(settings(SYCLAMP_ADAGRAD, 0.5).eps == 1e-10);
+}
