@@ -138,7 +138,7 @@ std::shared_ptr<void> find_object(const void* handle, object_kind kind) {
 void* copy_handle(const void* handle) {
   table& all = handles();
   std::shared_ptr<void> object;
-  object_kind kind{};
+  auto kind = object_kind::engine;
   {
     const std::lock_guard lock(all.mutex);
     const slot& found = find_slot(all, handle);

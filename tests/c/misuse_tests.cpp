@@ -91,6 +91,21 @@ TEST_CASE("a handle is destroyed once, by the function of its kind") {
   ok(syclamp_engine_destroy(nullptr));
 }
 
+TEST_CASE("an old handle does not name the object that took its place") {
+  constexpr std::uintptr_t index = (1u << 24) - 1;
+  syclamp_scaler first = nullptr;
+  ok(syclamp_scaler_create(engine(), nullptr, nullptr, &first));
+  ok(syclamp_scaler_destroy(first));
+  const owned<syclamp_scaler> second = scaler_of();
+  const auto old_number = reinterpret_cast<std::uintptr_t>(first);
+  const auto new_number = reinterpret_cast<std::uintptr_t>(static_cast<syclamp_scaler>(second));
+  REQUIRE((old_number & index) == (new_number & index));  // the same place of the table, and the same kind
+  float scale = 0;
+  CHECK(syclamp_scaler_get_scale(first, 0, &scale) == SYCLAMP_INVALID_HANDLE);
+  CHECK(syclamp_scaler_destroy(first) == SYCLAMP_INVALID_HANDLE);
+  ok(syclamp_scaler_get_scale(second, 0, &scale));
+}
+
 TEST_CASE("copies of a handle share the object") {
   owned<syclamp_scaler> scaler = scaler_of();
   void* copy = nullptr;
