@@ -32,15 +32,15 @@ void write_result(const std::vector<syclamp::inspection>& results, std::uint64_t
 syclamp_status syclamp_inspector_create(syclamp_tensor_list list, syclamp_inspection_level level,
                                         syclamp_inspector* inspector) {
   return guarded(__func__, [&] {
-    auto object = get<list_object>(list);
+    const auto object = get<list_object>(list);
     need(inspector, "inspector");
     const call_order order{object->engine.get()};
     const auto detail = checked_enumeration(level, syclamp::inspection_level::histogram, "the argument level");
     syclamp::inspector made(object->list, detail);
     const std::uint32_t results = detail == syclamp::inspection_level::list ? 1 : std::max(1u, object->list.groups());
     syclamp::device_array<syclamp::clip_result> clips(object->engine->engine, results);
-    *inspector = make_handle<syclamp_inspector>(
-        std::make_shared<inspector_object>(std::move(object), std::move(made), std::move(clips)));
+    *inspector =
+        make_handle<syclamp_inspector>(std::make_shared<inspector_object>(object, std::move(made), std::move(clips)));
   });
 }
 

@@ -34,13 +34,13 @@ void need_bytes(std::uint64_t bytes) {
 syclamp_status syclamp_memory_allocate(syclamp_engine engine, uint64_t bytes, syclamp_memory_kind kind,
                                        void** address) {
   return guarded(__func__, [&] {
-    auto object = get<engine_object>(engine);
+    const auto object = get<engine_object>(engine);
     need(address, "address");
     need_bytes(bytes);
     const call_order order{object.get()};
     auto block = std::make_shared<memory_block>();
     block->memory = syclamp::device_memory(object->engine, bytes, 1, to_kind(kind));
-    block->engine = std::move(object);
+    block->engine = object;
     block->begin = reinterpret_cast<std::uintptr_t>(block->memory.data());
     block->bytes = bytes;
     void* const begin = block->memory.data();
@@ -51,7 +51,7 @@ syclamp_status syclamp_memory_allocate(syclamp_engine engine, uint64_t bytes, sy
 
 syclamp_status syclamp_memory_adopt(syclamp_engine engine, void* address, uint64_t bytes) {
   return guarded(__func__, [&] {
-    auto object = get<engine_object>(engine);
+    const auto object = get<engine_object>(engine);
     need(address, "address");
     need_bytes(bytes);
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
@@ -63,7 +63,7 @@ syclamp_status syclamp_memory_adopt(syclamp_engine engine, void* address, uint64
       throw syclamp::invalid_argument(
           "the device cannot read memory of the host's allocator; use syclamp_memory_allocate and copy to it");
     auto block = std::make_shared<memory_block>();
-    block->engine = std::move(object);
+    block->engine = object;
     block->begin = begin;
     block->bytes = bytes;
     add_block(std::move(block));

@@ -89,7 +89,7 @@ syclamp_status syclamp_optimizer_create(syclamp_engine engine, const syclamp_par
                                         const syclamp_optimizer_settings* settings, size_t settings_count,
                                         const syclamp_storage_options* storage, syclamp_optimizer* optimizer) {
   return guarded(__func__, [&] {
-    auto object = get<engine_object>(engine);
+    const auto object = get<engine_object>(engine);
     need(optimizer, "optimizer");
     const call_order order{object.get()};
     const syclamp::storage_options stored = to_storage(storage);
@@ -100,9 +100,8 @@ syclamp_status syclamp_optimizer_create(syclamp_engine engine, const syclamp_par
                         : syclamp::fused_optimizer(object->engine, std::move(list.parameters), all, stored);
     const std::uint32_t groups = made.groups();
     auto gradients = std::make_shared<list_object>(object, made.gradients(), std::move(list.gradients));
-    *optimizer = make_handle<syclamp_optimizer>(
-        std::make_shared<optimizer_object>(std::move(object), std::move(list.weights), std::vector<block_owner>(groups),
-                                           std::move(made), std::move(gradients)));
+    *optimizer = make_handle<syclamp_optimizer>(std::make_shared<optimizer_object>(
+        object, std::move(list.weights), std::vector<block_owner>(groups), std::move(made), std::move(gradients)));
   });
 }
 

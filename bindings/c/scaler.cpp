@@ -31,7 +31,7 @@ syclamp::consensus to_consensus(const syclamp_scaler_options& options) {
 }
 
 /// The scaler keeps lists and optimizers until the step ends.
-void keep(scaler_object& scaler, std::shared_ptr<void> object) { scaler.used.push_back(std::move(object)); }
+void keep(scaler_object& scaler, std::shared_ptr<void> object) { scaler.used.push_back(object); }
 
 void hand_over(syclamp::unscaled_gradients made, const std::shared_ptr<engine_object>& engine,
                const std::shared_ptr<void>& owner, syclamp_unscaled* wanted) {
@@ -44,7 +44,7 @@ void hand_over(syclamp::unscaled_gradients made, const std::shared_ptr<engine_ob
 syclamp_status syclamp_scaler_create(syclamp_engine engine, const syclamp_policy* policy,
                                      const syclamp_scaler_options* options, syclamp_scaler* scaler) {
   return guarded(__func__, [&] {
-    auto object = get<engine_object>(engine);
+    const auto object = get<engine_object>(engine);
     need(scaler, "scaler");
     const call_order order{object.get()};
     const syclamp_scaler_options given = read_options(options, "options");
@@ -54,7 +54,7 @@ syclamp_status syclamp_scaler_create(syclamp_engine engine, const syclamp_policy
                                  .consensus = to_consensus(given)};
     if (given.ledger != 0) made.ledger = given.ledger;
     syclamp::loss_scaler created(object->engine, to_policy(policy), made);
-    *scaler = make_handle<syclamp_scaler>(std::make_shared<scaler_object>(std::move(object), std::move(created)));
+    *scaler = make_handle<syclamp_scaler>(std::make_shared<scaler_object>(object, std::move(created)));
   });
 }
 

@@ -30,7 +30,7 @@ block_owner owner_of(const list_object& list, std::size_t index, const void* add
 syclamp_status syclamp_tensor_list_create(syclamp_engine engine, const syclamp_tensor* tensors, size_t count,
                                           syclamp_tensor_list* list) {
   return guarded(__func__, [&] {
-    auto object = get<engine_object>(engine);
+    const auto object = get<engine_object>(engine);
     need(list, "list");
     if (count > SYCLAMP_MAX_TENSORS)
       throw syclamp::invalid_argument(
@@ -54,8 +54,7 @@ syclamp_status syclamp_tensor_list_create(syclamp_engine engine, const syclamp_t
                                    .replicated = given.replicated != 0});
     }
     syclamp::tensor_list made(object->engine, std::move(described_tensors));
-    *list = make_handle<syclamp_tensor_list>(
-        std::make_shared<list_object>(std::move(object), std::move(made), std::move(blocks)));
+    *list = make_handle<syclamp_tensor_list>(std::make_shared<list_object>(object, std::move(made), std::move(blocks)));
   });
 }
 
