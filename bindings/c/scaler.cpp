@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "syclamp/c/scaler.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -31,7 +32,9 @@ syclamp::consensus to_consensus(const syclamp_scaler_options& options) {
 }
 
 /// The scaler keeps lists and optimizers until the step ends.
-void keep(scaler_object& scaler, std::shared_ptr<void> object) { scaler.used.push_back(object); }
+void keep(scaler_object& scaler, const std::shared_ptr<void>& object) {
+  if (std::find(scaler.used.begin(), scaler.used.end(), object) == scaler.used.end()) scaler.used.push_back(object);
+}
 
 void hand_over(syclamp::unscaled_gradients made, const std::shared_ptr<engine_object>& engine,
                const std::shared_ptr<void>& owner, syclamp_unscaled* wanted) {
