@@ -1,6 +1,6 @@
 #!/bin/sh
 # Finds the compiler, CMake, Python and the C++ packages; installs with apt what is missing, or says how to.
-#   packages.sh [--tests]   with --tests also Catch2
+#   packages.sh [--tests]   with --tests also Catch2, and where apt can install them gfortran and valgrind
 set -eu
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -73,10 +73,18 @@ unpack_catch2() {
 
 if [ "${1-}" = --backports-sources ]; then backports_sources "$2"; exit; fi # for the test of this script
 
+# Tests of the Fortran interface and of leaks are left out without these. So they are no reason to stop.
+optional() {
+  has gfortran || echo gfortran
+  has valgrind || echo valgrind
+}
+
 wanted=$(missing | tr '\n' ' ')
 needs_catch2=no
+extra=
+if [ "${1-}" = --tests ] && has apt-get; then extra=$(optional | tr '\n' ' '); fi
 if [ "${1-}" = --tests ]; then has_header catch2/catch_test_macros.hpp || needs_catch2=yes; fi
-if [ -z "$wanted" ] && [ $needs_catch2 = no ]; then exit 0; fi
+if [ -z "$wanted$extra" ] && [ $needs_catch2 = no ]; then exit 0; fi
 
 if ! has apt-get; then
   echo "setup: please install: $wanted$([ $needs_catch2 = no ] || echo 'Catch2 3')" >&2; exit 1
@@ -97,6 +105,12 @@ if [ -n "${wanted% }" ]; then
   echo "setup: installing $wanted"
   # shellcheck disable=SC2086
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install $wanted >/dev/null
+fi
+if [ -n "$extra" ] && [ $can_install = yes ]; then
+  echo "setup: installing $extra"
+  # shellcheck disable=SC2086
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install $extra >/dev/null ||
+    echo "setup: $extra could not be installed; the tests that need them are left out" >&2
 fi
 if [ $needs_catch2 = yes ]; then has_header catch2/catch_test_macros.hpp || unpack_catch2; fi
 still=$(missing | tr '\n' ' ')

@@ -24,6 +24,9 @@ ALLOWED = {
     "include": {"std", "sycl", "include"},
     "include/syclamp/matrix": {"std", "sycl", "include", "include/syclamp/matrix"},
     "include/syclamp/nn": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn"},
+    "include/syclamp/syclamp.h": {"include/syclamp/c"},
+    "include/syclamp/c": {"std", "include/syclamp/c"},  # C99: no header of C++, none of SYCL
+    "bindings/c": {"std", "sycl", "other", "include", "include/syclamp/c", "bindings/c"},
     **{folder: HOST | below for folder, below in BELOW.items()},
     "src/engine": HOST | {"src/engine", "src/launch"},  # an engine has its kernels, and kernels log and end as the engine does
     "src/launch": HOST | {"src/engine", "src/launch", "include/syclamp/matrix"},
@@ -42,8 +45,10 @@ ALLOWED = {
     "bench": {"std", "sycl", "include", "src/support", "bench", "other"},
     "examples": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn"},
     "examples/interop": {"std", "sycl", "include", "other"},
+    "examples/c": {"std", "include/syclamp/syclamp.h"},
     "tests": HOST | {f"src/{name}" for name in SUBJECTS} | {"include/syclamp/matrix", "include/syclamp/nn", "apps/training", "apps/verify",
                                                          "tests"} | ORACLE,
+    "tests/c": {"std", "sycl", "other", "include/syclamp/syclamp.h", "include/syclamp/c", "tests", "tests/c"},
     "tests/emulator": HOST | {"src/launch", "include/syclamp/matrix", "src/matrix", "tests", "tools/emulator", "tests/emulator"} | ORACLE,
     **{file: {"std", "include", "tests/reference"} for file in CASES},
     "tests/reference": {"std", "tests/reference"},
@@ -57,7 +62,7 @@ ALLOWED = {
 }
 # Records are public headers that the device compilers see: sycl_kernels/ includes them, and they include only each other.
 RECORD = {"std", "record"}
-STANDARD = re.compile(r"^[a-z_0-9]+$|^(std[a-z]+|dirent|dlfcn|fcntl|pwd|spawn|unistd|link)\.h$|^sys/")
+STANDARD = re.compile(r"^[a-z_0-9]+$|^(std[a-z]+|dirent|dlfcn|fcntl|float|math|pwd|spawn|string|unistd|link)\.h$|^sys/")
 
 
 def included(path):

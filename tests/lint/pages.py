@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every C++ snippet of the user guide stands, line by line, in a test or an example that is compiled and run."""
+"""Every C++, C and Fortran snippet of the user guide stands, line by line, in a test or an example that is compiled and run."""
 import pathlib
 import re
 import sys
 
-PAGES = ("docs/scaling.md", "docs/parallel-training.md", "docs/policies.md", "docs/ledger.md", "docs/checkpoints.md",
-         "docs/tutorial.md", "docs/fp16-for-reinforcement-learning.md",
-         *sorted(str(path) for path in pathlib.Path("docs/migrating").glob("from-*.md")))
-SOURCES = ("tests/device/scaler/scaling_page_tests.cpp", "tests/device/scaler/migrating_page_tests.cpp",
-           "tests/device/state/state_page_tests.cpp", "examples/tutorial.cpp")
+CPP_PAGES = ("docs/scaling.md", "docs/parallel-training.md", "docs/policies.md", "docs/ledger.md", "docs/checkpoints.md",
+             "docs/tutorial.md", "docs/fp16-for-reinforcement-learning.md",
+             *sorted(str(path) for path in pathlib.Path("docs/migrating").glob("from-*.md")))
+CPP_SOURCES = ("tests/device/scaler/scaling_page_tests.cpp", "tests/device/scaler/migrating_page_tests.cpp",
+               "tests/device/state/state_page_tests.cpp", "examples/tutorial.cpp")
+GUIDES = (("cpp", CPP_PAGES, CPP_SOURCES),
+          ("c", ("docs/c.md",), ("examples/c/train_field.c",)),
+          ("fortran", ("docs/fortran.md",), ("examples/fortran/surrogate.f90", "tests/fortran/fortran_tests.f90")))
 
 
 def plain(text):
@@ -16,13 +19,14 @@ def plain(text):
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-sources = [plain(pathlib.Path(name).read_text()) for name in SOURCES]
 failed = False
-for page in PAGES:
-    snippets = re.findall(r"^```cpp\n(.*?)^```", pathlib.Path(page).read_text(), flags=re.S | re.M)
-    missing = [snippet for snippet in snippets if not any(f"\n{plain(snippet)}\n" in source for source in sources)]
-    for snippet in missing:
-        print(f"this snippet of {page} is in no test:\n{snippet}")
-    print(f"{page}: {len(snippets)} snippets, {len(missing)} of them in no test")
-    failed = failed or bool(missing) or not snippets
+for language, pages, names in GUIDES:
+    sources = [plain(pathlib.Path(name).read_text()) for name in names]
+    for page in pages:
+        snippets = re.findall(rf"^```{language}\n(.*?)^```", pathlib.Path(page).read_text(), flags=re.S | re.M)
+        missing = [snippet for snippet in snippets if not any(f"\n{plain(snippet)}\n" in source for source in sources)]
+        for snippet in missing:
+            print(f"this snippet of {page} is in no test:\n{snippet}")
+        print(f"{page}: {len(snippets)} snippets, {len(missing)} of them in no test")
+        failed = failed or bool(missing) or not snippets
 sys.exit(failed)

@@ -65,7 +65,7 @@ def sources(root, build):
     found = {}
     for command in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(command["file"])
-        if path.is_relative_to(root) and not path.is_relative_to(build):
+        if path.suffix == ".cpp" and path.is_relative_to(root) and not path.is_relative_to(build):  # not C, not Fortran
             arguments = without_precompiled(shlex.split(command["command"]))
             found.setdefault(path, {"directory": command["directory"], "file": str(path), "arguments": arguments})
     commands = [found[path] for path in sorted(found)]

@@ -15,7 +15,8 @@ configure() {
   grep -q "Examples of syclamp $version\$" configured || { cat configured; fail "the examples did not find syclamp $version"; }
 }
 
-# Needs only the folder that it is called in: moved/ (the package), examples/, consumer/, quick_start/ and cache/.
+# Needs only the folder that it is called in: moved/ (the package), examples/, consumer/, quick_start/,
+# c_quick_start/, fortran_quick_start/ and cache/.
 use_package() {
   "$cmake" -S consumer -B consumer-build "-DVERSION=$version" "-DCMAKE_PREFIX_PATH=$PWD/moved"
   configure "build examples" "$PWD/moved"
@@ -29,6 +30,17 @@ use_package() {
   "$cmake" --build quick_start-build
   quick_start-build/step
   loads_package "build examples/inspect_example"
+  cp examples/c/train_field.c c_quick_start/train_field.c
+  "$cmake" -S c_quick_start -B c_quick_start-build -G "$generator" "-DCMAKE_PREFIX_PATH=$PWD/moved"
+  "$cmake" --build c_quick_start-build
+  c_quick_start-build/train_field
+  has_fortran=$(find moved -name syclamp-fortran.pc)
+  if [ -n "$has_fortran" ]; then
+    cp examples/fortran/surrogate.f90 fortran_quick_start/surrogate.f90
+    "$cmake" -S fortran_quick_start -B fortran_quick_start-build -G "$generator" "-DCMAKE_PREFIX_PATH=$PWD/moved"
+    "$cmake" --build fortran_quick_start-build
+    fortran_quick_start-build/surrogate
+  fi
   if command -v pkg-config > /dev/null; then
     PKG_CONFIG_PATH=$(dirname "$(find "$PWD/moved" -name syclamp-nn.pc)")
     export PKG_CONFIG_PATH
@@ -37,6 +49,16 @@ use_package() {
     "$cxx" -std=c++20 $cxx_flags examples/inspect.cpp $(pkg-config --cflags --libs syclamp-nn) -o by-pkg-config
     loads_package by-pkg-config
     SYCLAMP_CACHE=off ./by-pkg-config # the package has the run-time compiler, too
+    # shellcheck disable=SC2046 # flags are words
+    cc -std=c99 -pedantic -Wall -Wextra -Werror examples/c/train_field.c $(pkg-config --cflags --libs syclamp-c) -lm -o c-by-pkg-config
+    loads_package c-by-pkg-config
+    ./c-by-pkg-config
+    if [ -n "$has_fortran" ] && command -v gfortran > /dev/null; then
+      # shellcheck disable=SC2046
+      gfortran examples/fortran/surrogate.f90 $(pkg-config --cflags --libs syclamp-fortran) -o fortran-by-pkg-config
+      loads_package fortran-by-pkg-config
+      ./fortran-by-pkg-config
+    fi
   fi
 }
 
@@ -54,7 +76,7 @@ rm -rf "$work"
 mkdir "$work"
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-cp -R "$source/examples" "$tests/consumer" "$tests/quick_start" "$tests/installed_package_test.sh" .
+cp -R "$source/examples" "$tests/consumer" "$tests/quick_start" "$tests/c_quick_start" "$tests/fortran_quick_start" "$tests/installed_package_test.sh" .
 mkdir cache
 if [ -d "$SYCLAMP_CACHE_DIR" ]; then cp -R "$SYCLAMP_CACHE_DIR/." cache; fi
 

@@ -1,0 +1,320 @@
+! SPDX-License-Identifier: Apache-2.0
+! The loss scaler, its ledger and checkpoints.
+module syclamp_scalers
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: real32, int64
+  use syclamp_types
+  use syclamp_training_calls
+  use syclamp_objects
+  use syclamp_devices
+  use syclamp_tensors
+  use syclamp_optimizers
+  implicit none
+  private
+  public :: loss_scaler, scaling_preset, outcome_name, save_checkpoint, load_checkpoint
+
+  type, extends(object) :: loss_scaler
+  contains
+    procedure :: create => create_scaler
+    procedure :: begin_step
+    procedure :: scale
+    procedure :: step
+    procedure :: step_jointly
+    procedure :: step_accumulated
+    procedure :: accumulate => accumulate_gradients
+    procedure :: update
+    procedure :: resume
+    procedure :: get_scale
+    procedure :: outcome
+    procedure :: records
+    procedure :: ledger_text
+    procedure :: get_policy
+    procedure :: set_policy
+    procedure :: get_state
+    procedure :: set_state
+  end type
+
+contains
+
+  ! The policy of a framework, or of syclamp by default.
+  type(scaling_policy) function scaling_preset(name) result(policy)
+    character(*), intent(in), optional :: name
+    character(kind=c_char), allocatable, target :: text(:)
+    text = to_c("syclamp")
+    if (present(name)) text = to_c(name)
+    policy%struct_size = c_sizeof(policy)
+    call finish(syclamp_policy_preset(c_loc(text), policy))
+  end function
+
+  ! The name of an outcome, such as skipped_inf.
+  function outcome_name(outcome) result(name)
+    integer(c_int32_t), intent(in) :: outcome
+    character(:), allocatable :: name
+    name = fortran_text(syclamp_step_outcome_name(outcome))
+  end function
+
+  ! Makes a scaler. To let ranks decide together, pass scaler_options with a function `consensus_sum`.
+  subroutine create_scaler(self, owner, policy, options, stat, errmsg)
+    class(loss_scaler), intent(inout) :: self
+    type(engine), intent(in) :: owner
+    type(scaling_policy), intent(in), optional :: policy
+    type(scaler_options), intent(in), optional :: options
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(scaling_policy), target :: chosen
+    type(scaler_options) :: given
+    integer(c_int32_t) :: status
+    type(c_ptr) :: made, policy_address
+    if (present(options)) given = options
+    given%struct_size = c_sizeof(given)
+    policy_address = c_null_ptr
+    if (present(policy)) then
+      chosen = policy
+      policy_address = c_loc(chosen)
+    end if
+    made = c_null_ptr
+    status = syclamp_scaler_create(owner%handle(), policy_address, given, made)
+    if (status == syclamp_ok) call self%own(made)
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  ! Begins a step. device_scale: the address of the scale in device memory.
+  subroutine begin_step(self, device_scale, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    type(c_ptr), intent(out), optional :: device_scale
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: status
+    type(c_ptr) :: address
+    address = c_null_ptr
+    status = syclamp_scaler_begin_step(self%handle(), address)
+    if (present(device_scale)) device_scale = address
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  ! Begins a step and multiplies a loss by the scale, in place.
+  subroutine scale(self, loss, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    class(tensor_list), intent(in) :: loss
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call finish(syclamp_scaler_scale(self%handle(), loss%handle(), c_null_ptr), stat, errmsg)
+  end subroutine
+
+  type(step_options) function clip_options(max_norm) result(options)
+    real(real32), intent(in), optional :: max_norm
+    options%struct_size = c_sizeof(options)
+    if (present(max_norm)) then
+      options%max_norm = max_norm
+      options%clip = 1
+    end if
+  end function
+
+  ! Unscales, clips and applies the gradients, or skips the step as a whole.
+  subroutine step(self, target, max_norm, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    class(optimizer), intent(in) :: target
+    real(real32), intent(in), optional :: max_norm
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call finish(syclamp_scaler_step(self%handle(), target%handle(), clip_options(max_norm)), stat, errmsg)
+  end subroutine
+
+  ! All optimizers apply their gradients, or none does.
+  subroutine step_jointly(self, targets, max_norm, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    type(optimizer), intent(in) :: targets(:)
+    real(real32), intent(in), optional :: max_norm
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call finish(syclamp_scaler_step_jointly(self%handle(), handles_of(targets), size(targets, kind=c_size_t), &
+      clip_options(max_norm)), stat, errmsg)
+  end subroutine
+
+  function handles_of(targets) result(handles)
+    type(optimizer), intent(in) :: targets(:)
+    type(c_ptr) :: handles(size(targets))
+    integer :: i
+    do i = 1, size(targets)
+      handles(i) = targets(i)%handle()
+    end do
+  end function
+
+  ! Applies the mean of accumulated gradients.
+  subroutine step_accumulated(self, target, max_norm, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    class(optimizer), intent(in) :: target
+    real(real32), intent(in), optional :: max_norm
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call finish(syclamp_scaler_step_accumulated(self%handle(), target%handle(), clip_options(max_norm)), stat, errmsg)
+  end subroutine
+
+  ! Adds unscaled gradients of a micro-batch to FP32 sums.
+  subroutine accumulate_gradients(self, gradients, sum, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    class(tensor_list), intent(in) :: gradients, sum
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call finish(syclamp_scaler_accumulate(self%handle(), gradients%handle(), sum%handle()), stat, errmsg)
+  end subroutine
+
+  ! Ends the step: moves the scale, or sets it to new_scale.
+  subroutine update(self, new_scale, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    real(real32), intent(in), optional :: new_scale
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    if (present(new_scale)) then
+      call finish(syclamp_scaler_update_to(self%handle(), new_scale), stat, errmsg)
+    else
+      call finish(syclamp_scaler_update(self%handle()), stat, errmsg)
+    end if
+  end subroutine
+
+  ! Resumes after the policy has stopped.
+  subroutine resume(self, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call finish(syclamp_scaler_resume(self%handle()), stat, errmsg)
+  end subroutine
+
+  ! The present scale. Waits.
+  real(real32) function get_scale(self, stat, errmsg) result(present_scale)
+    class(loss_scaler), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    present_scale = 0
+    call finish(syclamp_scaler_get_scale(self%handle(), 0_c_int32_t, present_scale), stat, errmsg)
+  end function
+
+  ! The record of the last update. Waits.
+  subroutine outcome(self, record, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    type(step_record), intent(out) :: record
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    record%struct_size = c_sizeof(record)
+    call finish(syclamp_scaler_outcome(self%handle(), 0_c_int32_t, record), stat, errmsg)
+  end subroutine
+
+  ! The records of the ledger, oldest first. Does not wait.
+  subroutine records(self, ledger, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    type(step_record), allocatable, target, intent(out) :: ledger(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(step_record), allocatable, target :: found(:)
+    integer(c_size_t) :: count
+    integer(c_int32_t) :: status
+    count = 0
+    status = syclamp_scaler_records(self%handle(), c_null_ptr, 0_c_size_t, count)
+    allocate (found(count))
+    if (status == syclamp_ok .and. count > 0) then
+      found(1)%struct_size = c_sizeof(found(1))
+      status = syclamp_scaler_records(self%handle(), c_loc(found), count, count)
+    end if
+    ledger = found(:count)
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  ! The ledger as text. format: ledger_csv (default) or ledger_json_lines.
+  subroutine ledger_text(self, text, format, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    character(:), allocatable, intent(out) :: text
+    integer(c_int32_t), intent(in), optional :: format
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: chosen, status
+    type(c_ptr) :: made
+    chosen = ledger_csv
+    if (present(format)) chosen = format
+    made = c_null_ptr
+    status = syclamp_scaler_ledger_text(self%handle(), chosen, made)
+    text = take_text(made)
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  ! The present policy.
+  type(scaling_policy) function get_policy(self) result(policy)
+    class(loss_scaler), intent(in) :: self
+    policy%struct_size = c_sizeof(policy)
+    call finish(syclamp_scaler_get_policy(self%handle(), policy))
+  end function
+
+  ! Changes the policy from the next update on.
+  subroutine set_policy(self, policy, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    type(scaling_policy), intent(in) :: policy
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(scaling_policy) :: given
+    given = policy
+    call finish(syclamp_scaler_set_policy(self%handle(), given), stat, errmsg)
+  end subroutine
+
+  ! The complete state as JSON. Waits.
+  subroutine get_state(self, json, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    character(:), allocatable, intent(out) :: json
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: status
+    type(c_ptr) :: made
+    made = c_null_ptr
+    status = syclamp_scaler_get_state(self%handle(), made)
+    json = take_text(made)
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  ! Loads a state. Waits.
+  subroutine set_state(self, json, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    character(*), intent(in) :: json
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(kind=c_char), allocatable, target :: text(:)
+    text = to_c(json)
+    call finish(syclamp_scaler_set_state(self%handle(), c_loc(text)), stat, errmsg)
+  end subroutine
+
+  ! Saves optimizers and a scaler to one file, with a line of notes. Waits.
+  subroutine save_checkpoint(file, optimizers, scaler, notes, stat, errmsg)
+    character(*), intent(in) :: file
+    type(optimizer), intent(in) :: optimizers(:)
+    type(loss_scaler), intent(in) :: scaler
+    character(*), intent(in), optional :: notes
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(kind=c_char), allocatable, target :: path(:), text(:)
+    path = to_c(file)
+    text = to_c("")
+    if (present(notes)) text = to_c(notes)
+    call finish(syclamp_checkpoint_save(c_loc(path), handles_of(optimizers), size(optimizers, kind=c_size_t), &
+      scaler%handle(), c_loc(text), size(text, kind=c_size_t) - 1), stat, errmsg)
+  end subroutine
+
+  ! Loads a checkpoint into optimizers and a scaler that match. Waits.
+  subroutine load_checkpoint(file, optimizers, scaler, notes, stat, errmsg)
+    character(*), intent(in) :: file
+    type(optimizer), intent(in) :: optimizers(:)
+    type(loss_scaler), intent(in) :: scaler
+    character(:), allocatable, intent(out), optional :: notes
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(kind=c_char), allocatable, target :: path(:)
+    integer(c_int32_t) :: status
+    integer(c_size_t) :: bytes
+    type(c_ptr) :: text
+    character(:), allocatable :: found
+    path = to_c(file)
+    text = c_null_ptr
+    bytes = 0
+    status = syclamp_checkpoint_load(c_loc(path), handles_of(optimizers), size(optimizers, kind=c_size_t), &
+      scaler%handle(), text, bytes)
+    found = take_text(text)
+    if (present(notes)) notes = found
+    call finish(status, stat, errmsg)
+  end subroutine
+end module

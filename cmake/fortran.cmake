@@ -1,0 +1,22 @@
+# Sets SYCLAMP_FORTRAN_FOUND, and enables the language if the Fortran interface is built. Without a request, it is not built in
+# other people's projects.
+set(SYCLAMP_FORTRAN_FOUND FALSE)
+if(SYCLAMP_FORTRAN STREQUAL "AUTO" AND PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_Fortran_COMPILER)
+    unset(CMAKE_Fortran_COMPILER CACHE) # a compiler may have been installed since the last configuration
+  endif()
+  include(CheckLanguage)
+  check_language(Fortran)
+  if(CMAKE_Fortran_COMPILER)
+    set(SYCLAMP_FORTRAN_FOUND TRUE)
+  endif()
+elseif(SYCLAMP_FORTRAN STREQUAL "ON")
+  set(SYCLAMP_FORTRAN_FOUND TRUE)
+endif()
+if(SYCLAMP_FORTRAN_FOUND)
+  enable_language(Fortran)
+  if(CMAKE_Fortran_COMPILER_ID STREQUAL "GNU" AND CMAKE_Fortran_COMPILER_VERSION VERSION_LESS 12)
+    message(STATUS "The Fortran interface needs gfortran 12, but gfortran is ${CMAKE_Fortran_COMPILER_VERSION}; it is not built")
+    set(SYCLAMP_FORTRAN_FOUND FALSE)
+  endif()
+endif()
