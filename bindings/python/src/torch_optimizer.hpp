@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// An optimizer on parameters of PyTorch. Python keeps masters and moments as tensors, and this class applies steps.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include <syclamp/fused_optimizer.hpp>
+#include <syclamp/loss_scaler.hpp>
+
+#include "torch_exchange.hpp"
+
+namespace syclamp::python {
+
+class torch_optimizer {
+ public:
+  /// \param tensor_class  torch.Tensor
+  /// \param optimizer     the name of the optimizer, for example "adamw"
+  /// \param parameters    one tuple per parameter: (parameter, index of its group, name, master or None, moments…)
+  /// \param watched       parameters that have no state, because they are frozen
+  /// \param groups        the parameter groups of PyTorch
+  torch_optimizer(nanobind::handle tensor_class, std::string optimizer, const nanobind::list& parameters,
+                  nanobind::list watched, const nanobind::list& groups);
+
+  /// Reads the addresses of all gradients.
+  /// \return false if a parameter or the type of a gradient is no longer what the constructor found, or a frozen
+  ///         parameter has a gradient; then make a new object
+  bool read_gradients();
+
+  void set_group(std::uint32_t index, const nanobind::dict& group);
+
+  /// Applies gradients that are `scale` times too large, unless `skip` is set. Waits.
+  /// \param max_norm  clips the norm of the unscaled gradients, and skips the step if a gradient is not finite
+  /// \return true if the step was applied
+  bool apply(float scale, bool skip, std::optional<float> max_norm);
+
+  /// Lets a scaler decide on the step. Waits.
+  bool apply(loss_scaler& scaler, std::optional<float> max_norm);
+
+  std::size_t gradients() const { return gradients_; }  ///< number of gradients that `read_gradients` found
+  optimizer_progress progress(std::uint32_t group) const { return optimizer_.progress(group); }
+  void set_steps(const std::vector<std::uint64_t>& applied) { optimizer_.set_steps(applied); }
+  std::vector<float> tensor_moments() const { return optimizer_.tensor_moments(); }
+  void set_tensor_moments(const std::vector<float>& moments) { optimizer_.set_tensor_moments(moments); }
+
+ private:
+  struct described_parameter {
+    nanobind::object tensor;
+    tensor_layout layout;
+    tensor_layout gradient;  ///< as it should be; without an address
+  };
+
+  static std::vector<parameter> describe(const tensor_reader& reader, const nanobind::list& parameters,
+                                         std::vector<described_parameter>* described);
+  bool read_gradient(std::size_t index, PyObject* gradient);
+  loss_scaler& clipping_scaler(float scale);
+  bool finish();
+
+  tensor_reader reader_;
+  std::string name_;
+  nanobind::list watched_;
+  std::vector<described_parameter> parameters_;
+  fused_optimizer optimizer_;
+  std::vector<void*> addresses_;
+  std::size_t gradients_ = 0;
+  std::vector<nanobind::object> copies_;  ///< of gradients whose elements have another order than the parameter's
+  std::optional<loss_scaler> clipping_;   ///< finds the norm where no scaler does
+  step_decision* decision_;               ///< in memory of both the host and the device
+};
+
+}  // namespace syclamp::python
