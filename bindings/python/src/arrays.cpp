@@ -9,6 +9,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <nanobind/typing.h>
 
 #include <syclamp/error.hpp>
 
@@ -354,7 +355,10 @@ void register_arrays(nb::module_& module) {
            }),
            nb::arg("array"), nb::arg("dtype").none() = nb::none())
       .def_prop_ro("dtype", [](const imported_array& array) { return std::string(to_string(array.type)); })
-      .def_prop_ro("shape", [](const imported_array& array) { return nb::tuple(nb::cast(array.shape)); })
+      .def_prop_ro("shape",
+                   [](const imported_array& array) {
+                     return nb::typed<nb::tuple, int, nb::ellipsis>(nb::tuple(nb::cast(array.shape)));
+                   })
       .def_ro("size", &imported_array::count)
       .def_ro("is_read_only", &imported_array::is_read_only)
       .def_ro("is_host", &imported_array::is_host)

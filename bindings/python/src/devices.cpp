@@ -5,6 +5,7 @@
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <nanobind/typing.h>
 #include <sycl/sycl.hpp>
 
 #include <syclamp/system_info.hpp>
@@ -20,7 +21,9 @@ std::string kind_of(const sycl::device& device) {
   return device.is_gpu() ? "gpu" : device.is_cpu() ? "cpu" : "accelerator";
 }
 
-nb::list devices() {
+using fields_dict = nb::typed<nb::dict, nb::str, nb::any>;
+
+nb::typed<nb::list, fields_dict> devices() {
   nb::list all;
   for (const sycl::device& device : sycl::device::get_devices()) {
     namespace info = sycl::info::device;
@@ -37,10 +40,10 @@ nb::list devices() {
     fields["reads_host_memory"] = device.has(sycl::aspect::usm_system_allocations);
     all.append(fields);
   }
-  return all;
+  return nb::typed<nb::list, fields_dict>(all);
 }
 
-nb::dict system_report_dict() {
+fields_dict system_report_dict() {
   const auto report = [] {
     const nb::gil_scoped_release others_run;
     return describe_system();
@@ -64,14 +67,14 @@ nb::dict system_report_dict() {
   }
   fields["devices"] = all;
   fields["advice"] = report.advice;
-  return fields;
+  return fields_dict(fields);
 }
 
 }  // namespace
 
 void register_devices(nb::module_& module) {
-  module.def("devices", &devices, nb::sig("def devices() -> list[dict[str, Any]]"));
-  module.def("system_report", &system_report_dict, nb::sig("def system_report() -> dict[str, Any]"));
+  module.def("devices", &devices);
+  module.def("system_report", &system_report_dict);
 }
 
 }  // namespace syclamp::python

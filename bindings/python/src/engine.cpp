@@ -129,7 +129,7 @@ void register_engine(nb::module_& module) {
       .def_prop_ro("kernels_submitted",
                    [](const engine_handle& engine) { return engine.native().statistics().kernels_submitted; })
       .def_prop_ro("waits", [](const engine_handle& engine) { return engine.native().statistics().waits; });
-  module.attr("__version__") = library_version();
+  module.attr("version") = library_version();
   module.def("profile_names", &profile_names);
 }
 

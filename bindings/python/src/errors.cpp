@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python's exceptions for those of the library.
 #include <exception>
+#include <string>
+
+#include <nanobind/stl/string.h>
 
 #include <syclamp/error.hpp>
 
@@ -17,10 +20,11 @@ struct exception_types {
 };
 exception_types types{};
 
-/// Makes an exception type that derives from syclamp.Error and from a built-in type.
+/// Makes an exception type that derives from syclamp.Error, unless `base` is null, and from a built-in type.
 PyObject* make_type(nb::module_& module, const char* name, PyObject* base, PyObject* built_in, const char* doc) {
-  const nb::tuple bases = nb::make_tuple(nb::borrow(base), nb::borrow(built_in));
-  const std::string full = std::string("syclamp.") + name;
+  const nb::tuple bases =
+      base == nullptr ? nb::make_tuple(nb::borrow(built_in)) : nb::make_tuple(nb::borrow(base), nb::borrow(built_in));
+  const std::string full = nb::cast<std::string>(module.attr("__name__")) + "." + name;
   PyObject* type = PyErr_NewExceptionWithDoc(full.c_str(), doc, bases.ptr(), nullptr);
   if (type == nullptr) throw nb::python_error();
   module.attr(name) = nb::borrow(type);
@@ -52,10 +56,7 @@ void translate(const std::exception_ptr& problem, void*) {
 }  // namespace
 
 void register_errors(nb::module_& module) {
-  PyObject* error =
-      PyErr_NewExceptionWithDoc("syclamp.Error", "The base of all exceptions of syclamp.", PyExc_Exception, nullptr);
-  if (error == nullptr) throw nb::python_error();
-  module.attr("Error") = nb::borrow(error);
+  PyObject* error = make_type(module, "Error", nullptr, PyExc_Exception, "The base of all exceptions of syclamp.");
   types.invalid_argument =
       make_type(module, "InvalidArgumentError", error, PyExc_ValueError, "An argument cannot be used.");
   types.misuse = make_type(module, "MisuseError", error, PyExc_RuntimeError, "A call came at the wrong time.");

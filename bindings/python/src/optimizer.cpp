@@ -12,6 +12,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <nanobind/typing.h>
 
 #include <syclamp/error.hpp>
 
@@ -32,6 +33,8 @@ std::vector<std::shared_ptr<void>> optimizer_handle::memory() const {
 }
 
 namespace {
+
+using settings_dict = nb::typed<nb::dict, nb::str, nb::any>;
 
 /// Weights, gradient, master weights or None, name, group.
 using parameter_tuple = std::tuple<nb::object, nb::object, nb::object, std::string, std::uint32_t>;
@@ -71,12 +74,12 @@ imported_parameters import_parameters(const engine_handle& engine, const std::ve
 
 std::shared_ptr<optimizer_handle> make_optimizer(const std::shared_ptr<engine_handle>& engine, const std::string& name,
                                                  const std::vector<parameter_tuple>& parameters,
-                                                 const std::vector<nb::dict>& groups, const std::string& moments,
+                                                 const std::vector<settings_dict>& groups, const std::string& moments,
                                                  bool remainders, const std::string& rounding, std::uint64_t seed,
                                                  bool unscaled_shadow) {
   imported_parameters imported = import_parameters(*engine, parameters);
   std::vector<optimizer_settings> settings;
-  for (const nb::dict& fields : groups) settings.push_back(settings_from(name, fields));
+  for (const settings_dict& fields : groups) settings.push_back(settings_from(name, fields));
   const storage_options storage{.moments = element_type_from(moments),
                                 .remainders = remainders,
                                 .rounding_mode = rounding_named(rounding),
@@ -107,7 +110,7 @@ void zero_gradients(optimizer_handle& optimizer) {
 }
 
 /// Replaces the gradients of all parameters; None: the gradient is absent.
-void set_gradients(optimizer_handle& optimizer, const nb::sequence& arrays) {
+void set_gradients(optimizer_handle& optimizer, const nb::typed<nb::sequence, nb::any>& arrays) {
   const auto imported = import_arrays(*optimizer.engine, arrays, "gradients");
   tensor_list list = optimizer.native.gradients();
   if (imported.size() != list.size())
@@ -150,7 +153,7 @@ nb::tuple moment(optimizer_handle& optimizer, std::size_t parameter, std::uint32
   return nb::make_tuple(to_string(view.type()), to_bytes(bytes.data(), bytes.size()));
 }
 
-void set_settings(optimizer_handle& optimizer, const nb::dict& fields, std::uint32_t group) {
+void set_settings(optimizer_handle& optimizer, const settings_dict& fields, std::uint32_t group) {
   optimizer_settings settings = optimizer.native.settings(group);
   change_settings(settings, fields);
   optimizer.engine->call([&] { optimizer.native.set(settings, group); });
@@ -183,8 +186,10 @@ void register_optimizer(nb::module_& module) {
            nb::sig("def moment(self, parameter: int, index: int) -> tuple[str, bytes]"))
       .def(
           "settings",
-          [](const optimizer_handle& self, std::uint32_t group) { return to_dict(self.native.settings(group)); },
-          nb::arg("group"), nb::sig("def settings(self, group: int) -> dict[str, float | tuple[float, float]]"))
+          [](const optimizer_handle& self, std::uint32_t group) {
+            return settings_dict(to_dict(self.native.settings(group)));
+          },
+          nb::arg("group"))
       .def("set_settings", &set_settings, nb::arg("fields"), nb::arg("group"))
       .def("set_schedule", &set_schedule, nb::arg("shape"), nb::arg("gamma"), nb::arg("lowest"), nb::arg("warm_up"),
            nb::arg("steps"))

@@ -10,6 +10,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <nanobind/typing.h>
 
 #include <syclamp/error.hpp>
 #include <syclamp/inspection.hpp>
@@ -34,12 +35,12 @@ auto field(const ledger_entry& entry) {
   return entry.record.*Member;
 }
 
-nb::tuple flag_names(std::uint32_t flags) {
+nb::typed<nb::tuple, nb::str, nb::ellipsis> flag_names(std::uint32_t flags) {
   nb::list names;
   if ((flags & found_inf) != 0) names.append("inf");
   if ((flags & found_nan) != 0) names.append("nan");
   if ((flags & found_by_user) != 0) names.append("user");
-  return nb::tuple(names);
+  return nb::typed<nb::tuple, nb::str, nb::ellipsis>(nb::tuple(names));
 }
 
 std::string describe(const ledger_entry& entry) {
@@ -70,7 +71,7 @@ void bind_records(nb::module_& module) {
       .def_prop_ro("scale_index", &field<&step_record::scale_index>, "index of the scale")
       .def_prop_ro(
           "flags", [](const ledger_entry& entry) { return flag_names(entry.record.flags); },
-          nb::sig("def flags(self) -> tuple[str, ...]"), "what was found: inf, nan, user")
+          "what was found: inf, nan, user")
       .def_prop_ro(
           "outcome", [](const ledger_entry& entry) { return std::string(to_string(entry.record.outcome)); },
           "whether the step was applied, or why not")
@@ -118,8 +119,7 @@ void bind_inspections(nb::module_& module) {
       .def_ro("amax", &inspection::amax, "largest absolute value")
       .def_ro("unscaled_amax", &inspection::unscaled_amax, "amax / scale")
       .def_prop_ro(
-          "flags", [](const inspection& result) { return flag_names(result.flags); },
-          nb::sig("def flags(self) -> tuple[str, ...]"), "what was found: inf, nan")
+          "flags", [](const inspection& result) { return flag_names(result.flags); }, "what was found: inf, nan")
       .def_prop_ro("all_finite", &inspection::all_finite, "True if no element is Inf or NaN")
       .def(
           "norm", [](const inspection& result, const std::string& kind) { return result.norm(norm_named(kind)); },

@@ -11,6 +11,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <nanobind/typing.h>
 
 #include <syclamp/checkpoint.hpp>
 #include <syclamp/error.hpp>
@@ -74,7 +75,7 @@ std::vector<simulated_tuple> simulate(const nb::object& policy, const std::strin
   return results;
 }
 
-nb::dict replay(const std::vector<ledger_entry>& ledger, const nb::object& policy) {
+nb::typed<nb::dict, nb::str, nb::any> replay(const std::vector<ledger_entry>& ledger, const nb::object& policy) {
   const replay_report report = replay_ledger(ledger, policy_from(policy));
   nb::dict fields;
   fields["steps"] = report.steps;
@@ -87,7 +88,7 @@ nb::dict replay(const std::vector<ledger_entry>& ledger, const nb::object& polic
   nb::list results;
   for (const simulated_result& result : report.results) results.append(nb::cast(to_tuple(result)));
   fields["results"] = results;
-  return fields;
+  return nb::typed<nb::dict, nb::str, nb::any>(fields);
 }
 
 }  // namespace
@@ -97,8 +98,7 @@ void register_state(nb::module_& module) {
              nb::arg("notes"));
   module.def("load_checkpoint", &load, nb::arg("file"), nb::arg("optimizers"), nb::arg("scaler").none());
   module.def("simulate", &simulate, nb::arg("policy").none(), nb::arg("trace"));
-  module.def("replay", &replay, nb::arg("ledger"), nb::arg("policy").none(),
-             nb::sig("def replay(ledger: Sequence[StepRecord], policy: str | Policy | None) -> dict[str, Any]"));
+  module.def("replay", &replay, nb::arg("ledger"), nb::arg("policy").none());
 }
 
 }  // namespace syclamp::python

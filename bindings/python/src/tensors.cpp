@@ -7,6 +7,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <nanobind/typing.h>
 
 #include <syclamp/cast.hpp>
 #include <syclamp/device_array.hpp>
@@ -197,8 +198,8 @@ std::shared_ptr<inspector_handle> make_inspector(const std::shared_ptr<tensors_h
 
 void bind_tensors(nb::module_& module) {
   nb::class_<tensors_handle>(module, "Tensors")
-      .def(nb::init<std::shared_ptr<engine_handle>, nb::sequence, std::vector<std::string>, std::vector<std::uint32_t>,
-                    std::string>(),
+      .def(nb::init<std::shared_ptr<engine_handle>, nb::typed<nb::sequence, nb::any>, std::vector<std::string>,
+                    std::vector<std::uint32_t>, std::string>(),
            nb::arg("engine"), nb::arg("arrays"), nb::arg("names") = std::vector<std::string>{},
            nb::arg("groups") = std::vector<std::uint32_t>{}, nb::arg("argument") = "arrays")
       .def("__len__", [](const tensors_handle& tensors) { return tensors.list().size(); })

@@ -29,8 +29,8 @@ from ._core import (  # noqa: E402
     ReplayOptions,
     StepRecord,
     Tensors,
-    __version__,
 )
+from ._core import version as __version__  # noqa: E402
 from .checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from .engine import Device, Engine, default_engine, devices, set_default_engine, system_report  # noqa: E402
 from .ledger import Ledger  # noqa: E402
@@ -61,6 +61,10 @@ from .optimizers import (  # noqa: E402
 )
 from .scaler import LossScaler  # noqa: E402
 from .simulation import Preset, Replay, SimulatedStep, presets, replay, simulate  # noqa: E402
+
+# Messages and pickles name the public module.
+for _error in (Error, InvalidArgumentError, MisuseError, NoDeviceError, DeviceError, FileError, OutOfMemoryError, KernelBuildError):
+    _error.__module__ = "syclamp"
 
 __all__ = [
     "LAMB", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Array", "Clipped", "Device", "DeviceError", "Engine", "Error",

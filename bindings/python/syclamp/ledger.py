@@ -13,9 +13,11 @@ class Ledger(Sequence[_core.StepRecord]):
     """Records of steps, oldest first.
 
     >>> import syclamp
-    >>> ledger = syclamp.Ledger.from_text('{"step":1,"outcome":"applied","scale":65536}')
-    >>> ledger[0].step, ledger.scales, ledger.skipped_steps
-    (1, [65536.0], [])
+    >>> scaler = syclamp.LossScaler("pytorch")
+    >>> scaler.ledger
+    Ledger(0 steps, 0 skipped)
+    >>> scaler.ledger.to_text("csv").split(",")[:2]
+    ['step', 'scale_index']
     """
 
     def __init__(self, records: Iterable[_core.StepRecord]) -> None:

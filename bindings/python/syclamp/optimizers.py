@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers with FP32 master weights, on arrays. Names and defaults of settings are those of torch.optim."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
@@ -163,7 +165,7 @@ class Optimizer:
     @property
     def lr(self) -> float:
         """The learning rate of the first group, before the schedule. Setting it changes all groups."""
-        return float(self.native.settings(0)["lr"])  # type: ignore[arg-type]
+        return float(self.native.settings(0)["lr"])
 
     @lr.setter
     def lr(self, value: float) -> None:
@@ -199,14 +201,15 @@ class Optimizer:
         """The number of applied steps. Waits."""
         return self.native.steps(group)
 
-    def weights(self, parameter: int) -> memoryview:
+    def weights(self, parameter: int) -> memoryview[float]:
         """A copy of the weights of a parameter in FP32, whatever their storage. Waits."""
         return memoryview(self.native.weights(parameter)).cast("f")
 
-    def moment(self, parameter: int, index: int) -> memoryview:
+    def moment(self, parameter: int, index: int) -> memoryview[float] | memoryview[int]:
         """A copy of a moment of a parameter; BF16 as 16-bit integers. Waits."""
         dtype, data = self.native.moment(parameter, index)
-        return memoryview(data).cast("f" if dtype == "float32" else "H")
+        view = memoryview(data)
+        return view.cast("f") if dtype == "float32" else view.cast("H")
 
     @property
     def device_bytes(self) -> int:
