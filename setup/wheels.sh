@@ -44,7 +44,7 @@ make_prefix() { # make_prefix FOLDER LOCK DESCRIPTION [HOW]
 }
 
 mkdir -p .syclamp
-[ $# -gt 0 ] || set -- sycl tools tidy report site python data
+[ $# -gt 0 ] || set -- sycl tools tidy report site python torch data
 for prefix in "$@"; do
   case $prefix in
     sycl) make_prefix .syclamp/sycl setup/sycl.lock "the SYCL runtime (0.75 GB to download)" ;;

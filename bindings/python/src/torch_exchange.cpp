@@ -53,25 +53,35 @@ bool tensor_layout::is_dense() const {
   return true;
 }
 
-tensor_reader::tensor_reader(nb::handle tensor_class) {
+tensor_reader::attribute::attribute(nb::handle tensor_class, const char* name)
+    : descriptor(nb::getattr(tensor_class, name)),
+      getter(reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(descriptor.ptr()), Py_tp_descr_get))) {
+  if (getter == nullptr)
+    throw nb::type_error((std::string("syclamp.torch: torch.Tensor.") + name + " is not a descriptor").c_str());
+}
+
+PyObject* tensor_reader::attribute::get(PyObject* tensor) const {
+  PyObject* value = getter(descriptor.ptr(), tensor, reinterpret_cast<PyObject*>(Py_TYPE(tensor)));
+  if (value == nullptr) throw nb::python_error();
+  return value;
+}
+
+tensor_reader::tensor_reader(nb::handle tensor_class)
+    : gradient_(tensor_class, "grad"), version_(tensor_class, "_version") {
   const nb::object capsule = nb::getattr(tensor_class, "__dlpack_c_exchange_api__", nb::none());
-  table_ = capsule.is_none() ? nullptr
-                             : usable(static_cast<const dlpack::exchange_api*>(
-                                   PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api")));
+  if (!capsule.is_none())
+    table_ =
+        usable(static_cast<const dlpack::exchange_api*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api")));
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   if (table_ == nullptr || table_->tensor_from_object == nullptr)
     throw nb::import_error(
         "syclamp.torch: this PyTorch does not offer DLPack's C exchange table of version 1.3; install PyTorch 2.10 or "
         "newer");
-  gradient_ = nb::getattr(tensor_class, "grad");
-  get_gradient_ = reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(gradient_.ptr()), Py_tp_descr_get));
-  if (get_gradient_ == nullptr) throw nb::type_error("syclamp.torch: torch.Tensor.grad is not a descriptor");
 }
 
-PyObject* tensor_reader::gradient_of(PyObject* parameter) const {
-  PyObject* gradient = get_gradient_(gradient_.ptr(), parameter, reinterpret_cast<PyObject*>(Py_TYPE(parameter)));
-  if (gradient == nullptr) throw nb::python_error();
-  return gradient;
+std::int64_t tensor_reader::version_of(PyObject* tensor) const {
+  const nb::object number = nb::steal(version_.get(tensor));
+  return PyLong_AsLongLong(number.ptr());
 }
 
 tensor_layout tensor_reader::read(nb::handle tensor, const std::string& described) const {

@@ -41,12 +41,23 @@ class tensor_reader {
   bool read_again(PyObject* tensor, const tensor_layout& expected, void** address) const;
 
   /// The attribute `grad` of a parameter: a new reference, Python's None included.
-  PyObject* gradient_of(PyObject* parameter) const;
+  PyObject* gradient_of(PyObject* parameter) const { return gradient_.get(parameter); }
+
+  /// How often PyTorch has written to a tensor. The library's own writes do not count.
+  std::int64_t version_of(PyObject* tensor) const;
 
  private:
-  const dlpack::exchange_api* table_;
-  nanobind::object gradient_;  ///< the descriptor of `grad`
-  descrgetfunc get_gradient_;
+  /// An attribute of tensors, found once.
+  struct attribute {
+    attribute(nanobind::handle tensor_class, const char* name);
+    PyObject* get(PyObject* tensor) const;
+
+    nanobind::object descriptor;
+    descrgetfunc getter;
+  };
+
+  const dlpack::exchange_api* table_ = nullptr;
+  attribute gradient_, version_;
 };
 
 }  // namespace syclamp::python

@@ -72,7 +72,9 @@ std::vector<parameter> torch_optimizer::describe(const tensor_reader& reader, co
                    .model = {layout.data, layout.count, layout.type},
                    .name = name,
                    .group = nb::cast<std::uint32_t>(values[1])};
-    if (!values[3].is_none())
+    stored.has_master = !values[3].is_none();
+    stored.version = reader.version_of(stored.tensor.ptr());
+    if (stored.has_master)
       made.master = {reader.read(values[3], "the master of " + name).data, layout.count, element_type::float32};
     for (std::size_t i = 4; i < values.size(); ++i)
       made.states[i - 4] = reader.read(values[i], "a moment of " + name).data;
@@ -117,6 +119,16 @@ bool torch_optimizer::read_gradients() {
   tensor_list gradients = optimizer_.gradients();
   gradients.set_addresses(addresses_);
   return true;
+}
+
+std::vector<std::size_t> torch_optimizer::take_changed() {
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (!parameters_[i].has_master) continue;
+    const std::int64_t version = reader_.version_of(parameters_[i].tensor.ptr());
+    if (std::exchange(parameters_[i].version, version) != version) changed.push_back(i);
+  }
+  return changed;
 }
 
 void torch_optimizer::set_group(std::uint32_t index, const nb::dict& group) {

@@ -31,6 +31,10 @@ class torch_optimizer {
   ///         parameter has a gradient; then make a new object
   bool read_gradients();
 
+  /// Parameters with masters to which PyTorch has written since the last call, as indices. The masters are then out of
+  /// date.
+  std::vector<std::size_t> take_changed();
+
   void set_group(std::uint32_t index, const nanobind::dict& group);
 
   /// Applies gradients that are `scale` times too large, unless `skip` is set. Waits.
@@ -52,6 +56,8 @@ class torch_optimizer {
     nanobind::object tensor;
     tensor_layout layout;
     tensor_layout gradient;  ///< as it should be; without an address
+    bool has_master = false;
+    std::int64_t version = 0;  ///< of the parameter when its master was last made from it
   };
 
   static std::vector<parameter> describe(const tensor_reader& reader, const nanobind::list& parameters,

@@ -94,8 +94,9 @@ class GradScaler(torch.amp.GradScaler):
         self._forget_numbers()
 
     def _need_native(self, call: str) -> _core.TorchScaler:
-        self._check_scale_growth_tracker(call)
-        assert self._native is not None
+        if self._native is None:
+            raise AssertionError(f"Attempted {call} but _scale is None.  This may indicate your script did not use scaler.scale(loss or "
+                                 "outputs) earlier in the iteration.")
         rule = (self._growth_factor, self._backoff_factor, self._growth_interval)
         if rule != self._rule:
             self._native.set_rule(*rule)

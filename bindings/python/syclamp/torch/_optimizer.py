@@ -9,9 +9,9 @@ import torch
 from torch.optim.optimizer import ParamsT
 
 from .. import _core
-from ._state import Kept, compact, keep_types, place_states, release_types
+from ._state import compact, keep_types, place_states, release_types, renew_master
 
-_CONSTRUCTOR_OPTIONS = ("_max_norm", "_step_supports_amp_scaling")
+_CONSTRUCTOR_OPTIONS = ("_max_norm", "_setting_names", "_step_supports_amp_scaling")
 
 
 class FusedOptimizer(torch.optim.Optimizer):
@@ -32,6 +32,7 @@ class FusedOptimizer(torch.optim.Optimizer):
         if max_norm is not None and not max_norm >= 0.0:
             raise ValueError(f"max_norm is {max_norm}; it must be 0 or more, or None for no clipping")
         self._max_norm = max_norm
+        self._setting_names = tuple(defaults)
         if not amp_scaling:
             self._step_supports_amp_scaling = False
         self._forget_core()
@@ -77,9 +78,14 @@ class FusedOptimizer(torch.optim.Optimizer):
 
     def applied_steps(self, group: int = 0) -> int:
         """The number of applied steps of a parameter group. Does not wait."""
-        if self._core is not None:
+        if self._core is not None and group < len(self._steps):
             return self._core.applied_steps(group)
-        return max((int(self.state[p].get("step", 0)) for p in self.param_groups[group]["params"] if p in self.state), default=0)
+        return max((self._steps_of(self.state[p]) for p in self.param_groups[group]["params"] if p in self.state), default=0)
+
+    @staticmethod
+    def _steps_of(state: dict[str, Any]) -> int:
+        # torch.optim.SGD does not count, but with a momentum from earlier steps the next step is not the first one.
+        return int(state.get("step", 1 if state.get("momentum_buffer") is not None else 0))
 
     def _prepare_step(self) -> _core.TorchOptimizer | None:
         """The core with the present gradients and hyper-parameters; None if there is no gradient."""
@@ -88,6 +94,8 @@ class FusedOptimizer(torch.optim.Optimizer):
             core = self._make_core()
             if not core.read_gradients():
                 raise RuntimeError("step: the parameters or their gradients change while they are read; do not change them in another thread")
+        for index in core.take_changed():
+            renew_master(self._trained[index], self.state)
         self._has_stepped = core.gradients > 0
         return core if self._has_stepped else None
 
@@ -96,7 +104,9 @@ class FusedOptimizer(torch.optim.Optimizer):
             step.fill_(core.applied_steps(index))
 
     def _settings(self, group: dict[str, Any]) -> dict[str, Any]:
-        return {key: value for key, value in group.items() if key in self.defaults}
+        settings = {name: group[name] for name in self._setting_names}
+        settings["lr"] = float(settings["lr"])
+        return settings
 
     def _send_groups(self, core: _core.TorchOptimizer) -> bool:
         """Sends hyper-parameters that have changed. False: they need another kernel."""
@@ -104,7 +114,6 @@ class FusedOptimizer(torch.optim.Optimizer):
             return False
         for index, group in enumerate(self.param_groups):
             settings = self._settings(group)
-            settings["lr"] = float(settings["lr"])
             if settings == self._sent[index]:
                 continue
             if self._moments(group) != self._moments(self._sent[index]):
@@ -119,6 +128,7 @@ class FusedOptimizer(torch.optim.Optimizer):
         self._core: _core.TorchOptimizer | None = None
         self._sent: list[dict[str, Any]] = []
         self._steps: list[torch.Tensor] = []
+        self._trained: list[torch.Tensor] = []  # parameters with state, in the order of the core
         self._has_stepped = False
         self._is_applied_by_scaler = False
 
@@ -136,6 +146,7 @@ class FusedOptimizer(torch.optim.Optimizer):
                 else:
                     watched.append(p)
         self._steps = [torch.tensor(float(count)) for count in steps]
+        self._trained = [p for p, _, _ in trained]
         place_states(self, trained)
         for p, index, name in trained:
             state = self.state[p]
@@ -143,18 +154,16 @@ class FusedOptimizer(torch.optim.Optimizer):
             moments = self._moments(self.param_groups[index])
             entries.append((p, index, name, state.get("master"), *(state[moment] for moment in moments)))
         self._sent = [self._settings(group) for group in self.param_groups]
-        for settings in self._sent:
-            settings["lr"] = float(settings["lr"])
         core = _core.TorchOptimizer(torch.Tensor, self._kind, entries, watched, self._sent)
         core.set_steps(steps)
-        self._load_tensor_moments(core, [p for p, _, _ in trained])
+        self._load_tensor_moments(core)
         self._core = core
         return core
 
     def _save_tensor_moments(self) -> None:
         """NovoGrad keeps one number per tensor in the core."""
 
-    def _load_tensor_moments(self, core: _core.TorchOptimizer, parameters: list[torch.Tensor]) -> None:
+    def _load_tensor_moments(self, core: _core.TorchOptimizer) -> None:
         """The opposite of `_save_tensor_moments`."""
 
     @torch._disable_dynamo
@@ -167,7 +176,13 @@ class FusedOptimizer(torch.optim.Optimizer):
     def state_dict(self) -> dict[str, Any]:
         """The state as PyTorch's optimizers return it, with the additional entry ``master`` for FP16 and BF16 parameters."""
         self._save_tensor_moments()
-        return super().state_dict()
+        state_dict = super().state_dict()
+        # One count per parameter: PyTorch's optimizers would add to a shared one several times.
+        state_dict["state"] = {
+            key: {name: value.clone() if name == "step" else value for name, value in entry.items()}
+            for key, entry in state_dict["state"].items()
+        }
+        return state_dict
 
     @torch._disable_dynamo
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -199,10 +214,8 @@ class FusedOptimizer(torch.optim.Optimizer):
         return {**super().__getstate__(), "state": compact(self.state), "options": options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        options = state.pop("options", {"_max_norm": None})
+        options = state.pop("options", {})  # PyTorch's load_state_dict calls this function, too, without options
         self._forget_core()
         super().__setstate__(state)
         self.__dict__.update(options)
 
-
-__all__ = ["FusedOptimizer", "Kept"]

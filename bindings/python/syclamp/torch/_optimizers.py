@@ -166,16 +166,14 @@ class NovoGrad(FusedOptimizer):
                  weight_decay: float = 0.0, *, maximize: bool = False, max_norm: float | None = None, amp_scaling: bool = True) -> None:
         defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
         super().__init__(params, defaults, max_norm=max_norm, amp_scaling=amp_scaling)
-        self._with_moments: list[torch.Tensor] = []
 
     def _moments(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg",)
 
     def _save_tensor_moments(self) -> None:
         if self._core is not None:
-            for p, moment in zip(self._with_moments, self._core.tensor_moments()):
+            for p, moment in zip(self._trained, self._core.tensor_moments()):
                 self.state[p]["second_moment"] = torch.tensor(moment)
 
-    def _load_tensor_moments(self, core: _core.TorchOptimizer, parameters: list[torch.Tensor]) -> None:
-        self._with_moments = parameters
-        core.set_tensor_moments([float(self.state[p].get("second_moment", 0.0)) for p in parameters])
+    def _load_tensor_moments(self, core: _core.TorchOptimizer) -> None:
+        core.set_tensor_moments([float(self.state[p].get("second_moment", 0.0)) for p in self._trained])

@@ -80,3 +80,10 @@ def place_states(optimizer: FusedOptimizer, trained: list[tuple[torch.Tensor, in
                 elif initial != 0.0:
                     view.fill_(initial)
                 optimizer.state[p][name] = view
+
+
+def renew_master(p: torch.Tensor, state: dict[torch.Tensor, dict[str, Any]]) -> None:
+    """Takes over weights that were changed outside the optimizer. Others keep the bits that only the master has."""
+    master = state[p]["master"]
+    with torch.no_grad():
+        master.copy_(torch.where(p.detach() == master.to(p.dtype), master, p.detach().float()))
