@@ -5,6 +5,8 @@
 // Classes first, because signatures name the classes that are registered before them.
 NB_MODULE(_core, module) {
   using namespace syclamp::python;
+  nanobind::set_leak_warnings(
+      false);  // when it ends, Python does not delete every object, so the default engine may stay
   module.doc() = "The compiled part of syclamp. Use the package syclamp instead.";
   register_errors(module);
   register_engine(module);

@@ -124,8 +124,9 @@ void skip_step(scaler_handle& scaler) {
       [&] { scaler.engine->native().queue().memcpy(scaler.native.device_user_flags(), &flag, sizeof flag); });
 }
 
-/// Collects records for Python's handlers, from now on. Handlers stay in Python, where cycles are found.
-void collect_records(scaler_handle& scaler) {
+/// Collects records for Python's handlers, or stops. Handlers stay in Python, where cycles are found.
+void collect_records(scaler_handle& scaler, bool is_wanted) {
+  if (!is_wanted) return scaler.native.on_step({});
   scaler.native.on_step([&scaler](const ledger_entry& entry) { scaler.new_records.push_back(entry); });
 }
 
@@ -174,7 +175,7 @@ void bind_readings(nb::class_<scaler_handle>& type) {
           },
           nb::arg("index"))
       .def("ledger", [](const scaler_handle& self) { return self.native.ledger(); })  // callable from any thread
-      .def("collect_records", &collect_records)
+      .def("collect_records", &collect_records, nb::arg("is_wanted"))
       .def("take_records", &take_records)
       .def_prop_ro("engine", [](const scaler_handle& self) { return self.engine; })
       .def_prop_ro("policy", [](const scaler_handle& self) { return self.native.policy(); })

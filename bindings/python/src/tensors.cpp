@@ -65,20 +65,20 @@ std::vector<tensor> describe(const std::vector<std::optional<imported_array>>& a
 tensors_handle::tensors_handle(std::shared_ptr<engine_handle> engine, const nb::sequence& arrays,
                                const std::vector<std::string>& names, const std::vector<std::uint32_t>& groups,
                                const std::string& argument)
-    : engine_(std::move(engine)), argument_(argument), list_(engine_->native(), std::vector<tensor>{}) {
+    : engine_(std::move(engine)), argument_(argument) {
   const auto imported = import_arrays(*engine_, arrays, argument);
   const std::vector<tensor> tensors = describe(imported, names, groups, argument);
   for (const auto& array : imported) {
     owners_.push_back(array->owner);
     has_host_memory_ |= array->is_host;
   }
-  engine_->call([&] { list_ = tensor_list(engine_->native(), tensors); });
+  engine_->call([&] { list_.emplace(engine_->native(), tensors); });
 }
 
 void tensors_handle::check_writable() const {
-  for (std::size_t index = 0; index < list_.size(); ++index) {
+  for (std::size_t index = 0; index < list_->size(); ++index) {
     try {
-      static_cast<void>(list_.writable(index));
+      static_cast<void>(list_->writable(index));
     } catch (const invalid_argument&) {
       throw invalid_argument(fmt::format(
           "{}[{}]: the array is read-only, but the operation writes it; pass a writable array", argument_, index));

@@ -28,7 +28,7 @@ class tensors_handle {
 
   engine_handle& engine() const { return *engine_; }
   const std::shared_ptr<engine_handle>& shared_engine() const { return engine_; }
-  const tensor_list& list() const { return list_; }
+  const tensor_list& list() const { return *list_; }
   const std::vector<std::shared_ptr<void>>& owners() const { return owners_; }
   bool has_host_memory() const { return has_host_memory_; }
 
@@ -40,7 +40,7 @@ class tensors_handle {
   std::string argument_;
   std::vector<std::shared_ptr<void>> owners_;
   bool has_host_memory_ = false;
-  tensor_list list_;
+  std::optional<tensor_list> list_;  ///< always set; a list cannot be made before its arrays are checked
 };
 
 /// The memory of several lists, which an operation keeps until it is complete.

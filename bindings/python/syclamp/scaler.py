@@ -136,14 +136,22 @@ class LossScaler:
         return Ledger(self.native.ledger())
 
     def on_step(self, handler: Handler) -> Callable[[], None]:
-        """Calls `handler(record)` for each new record, in `update` and `report`.
+        """Calls `handler(record)` for each record from now on, in `update` and `report`. Waits for earlier steps.
 
         :return: a function that removes the handler
         """
         if not self._handlers:
-            self.native.collect_records()
+            self.engine.wait()
+            self.native.collect_records(True)
+            self.native.take_records()  # of earlier steps
         self._handlers.append(handler)
-        return lambda: self._handlers.remove(handler)
+
+        def remove() -> None:
+            self._handlers.remove(handler)
+            if not self._handlers:
+                self.native.collect_records(False)
+
+        return remove
 
     def report(self) -> None:
         """Calls the handlers for all records that are visible by now. Does not wait."""
