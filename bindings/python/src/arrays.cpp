@@ -335,10 +335,17 @@ imported_array import_array(nb::handle object, const std::string& argument, std:
 }
 
 void check_memory(const engine_handle& engine, const imported_array& array, const std::string& argument) {
-  if (!array.is_host || array.count == 0 || engine.reads_host_memory()) return;
-  throw invalid_argument(fmt::format(
-      "{}: the array is in host memory, which the device {} cannot use; pass USM memory, for example of dpnp", argument,
-      engine.native().queue().get_device().get_info<sycl::info::device::name>()));
+  if (array.count == 0) return;
+  const sycl::queue& queue = engine.native().queue();
+  if (array.is_host && !engine.reads_host_memory())
+    throw invalid_argument(fmt::format(
+        "{}: the array is in host memory, which the device {} cannot use; pass USM memory, for example of dpnp",
+        argument, queue.get_device().get_info<sycl::info::device::name>()));
+  if (!array.is_host && sycl::get_pointer_type(array.address, queue.get_context()) == sycl::usm::alloc::unknown)
+    throw invalid_argument(fmt::format(
+        "{}: the array is in memory of another SYCL context; make the engine with the array's queue, for example "
+        "syclamp.Engine(queue=array.sycl_queue)",
+        argument));
 }
 
 void check_writable(const imported_array& array, const std::string& argument) {
