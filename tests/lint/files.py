@@ -6,7 +6,7 @@ import sys
 
 from sources import cpp_files
 
-FOLDERS = ("include", "src", "apps")
+FOLDERS = ("include", "src", "apps", "bindings")
 PARSER = pathlib.Path("src/support/json_reader.cpp")
 WRITERS = tuple(pathlib.Path("src/support", name)
                 for name in ("path_walk.cpp", "temporary_file.cpp", "whole_file.cpp"))

@@ -2,7 +2,7 @@
 """The C++ files of the checkout."""
 import pathlib
 
-FOLDERS = ("include", "src", "sycl_kernels", "backends", "apps", "bench", "examples", "tests", "tools", "cmake")
+FOLDERS = ("include", "src", "sycl_kernels", "backends", "apps", "bindings", "bench", "examples", "tests", "tools", "cmake")
 
 
 def cpp_files(root=pathlib.Path()):
