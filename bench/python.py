@@ -5,7 +5,7 @@
     PYTHONPATH=build/python PYTHON bench/python.py [--partner build/bin/pytorch_partner] [--model float32|float16] [--tensors K]… [--compile]
 
 PYTHON has PyTorch (.syclamp/torch/bin/python). No environment variable is needed, and the number of threads is PyTorch's own. What is timed begins
-after the backward pass and ends when the scale has moved. Gradients lie at other addresses on every step, as after `zero_grad()`.
+after the backward pass and ends when the scale has moved. The backward pass makes new gradients on every step, as after `zero_grad()`.
 
 Models:
   float32   FP32 parameters and gradients, as under autocast. PyTorch: unscale_, clip_grad_norm_, step of AdamW(fused=True), update.
@@ -39,14 +39,14 @@ def parts_of(elements, tensors):
 class Ours:
     def __init__(self, gradients, sizes, dtype):
         self.params = [torch.nn.Parameter(torch.ones(size, dtype=dtype)) for size in sizes]
-        self.gradients = [[part.clone() for part in gradients.split(sizes)] for _ in range(2)]
+        self.source = [part.clone() for part in gradients.split(sizes)]
         self.optimizer = syclamp.torch.AdamW(self.params, lr=LR, max_norm=MAX_NORM)
         self.scaler = syclamp.torch.GradScaler(init_scale=SCALE)
         self.scaler.scale(torch.zeros(()))
 
-    def prepare(self, again):
-        for param, gradient in zip(self.params, self.gradients[again % 2]):
-            param.grad = gradient
+    def prepare(self):
+        self.optimizer.zero_grad()
+        torch.autograd.backward(self.params, self.source)
 
     def step(self):
         self.scaler.step(self.optimizer)
@@ -58,24 +58,26 @@ class Ours:
 
 
 class Theirs:
-    """PyTorch's recipe. Unscaling writes the gradients, so they are copied before."""
+    """PyTorch's recipe."""
 
     def __init__(self, gradients, sizes, dtype, compiled=False):
         self.source = [part.clone() for part in gradients.split(sizes)]
         self.params = [torch.nn.Parameter(torch.ones(size)) for size in sizes]
         self.plain = [param.detach() for param in self.params]
         self.models = [torch.ones(size, dtype=dtype) for size in sizes] if dtype is not torch.float32 else None
-        self.gradients = [[torch.zeros(size) for size in sizes] for _ in range(2)]
+        for param in self.params:
+            param.grad = torch.zeros_like(param)
         self.optimizer = torch.optim.AdamW(self.params, lr=LR, fused=not compiled)
         self.scaler = torch.amp.GradScaler("cpu", init_scale=SCALE)
         self.scaler.scale(torch.zeros(()))
         self.compiled = torch.compile(self.compiled_step, dynamic=False) if compiled else None
 
-    def prepare(self, again):
-        if self.models is None:
-            torch._foreach_copy_(self.gradients[again % 2], self.source)
-        for param, gradient in zip(self.params, self.gradients[again % 2]):
-            param.grad = gradient
+    def prepare(self):
+        if self.models is None and self.compiled is None:
+            self.optimizer.zero_grad()
+            torch.autograd.backward(self.params, self.source)
+        elif self.models is None:  # the compiler expects the same addresses
+            torch._foreach_copy_([param.grad for param in self.params], self.source)
 
     def step(self):
         if self.compiled is not None:
@@ -119,7 +121,7 @@ class Partner:
             sys.exit("the partner has ended; its message is above")
         return line
 
-    def prepare(self, again):
+    def prepare(self):
         pass
 
     def step(self):
@@ -135,8 +137,8 @@ class Partner:
 def check(sides):
     """Three steps of ours and of PyTorch end with the same weights, up to rounding: bench/pytorch.py derives the bound."""
     for side in sides.values():
-        for again in range(3):
-            side.prepare(again)
+        for _ in range(3):
+            side.prepare()
             side.step()
     ours = sides["ours"].weights()
     for name, side in sides.items():
@@ -157,7 +159,7 @@ def measure(options, tensors):
     if options.compile:
         start = time.perf_counter()
         sides["compile"] = Theirs(gradients, sizes, dtype, compiled=True)
-        sides["compile"].prepare(0)
+        sides["compile"].prepare()
         sides["compile"].step()
         print(f"torch.compile took {time.perf_counter() - start:.0f} s for {tensors} tensors", flush=True)
         sides["compile"] = Theirs(gradients, sizes, dtype, compiled=True)
@@ -173,7 +175,7 @@ def measure(options, tensors):
             for name, side in sides.items():
                 time.sleep(0.02)
                 for again in range(4):
-                    side.prepare(again)
+                    side.prepare()
                     if options.rest:
                         time.sleep(0.02)
                     else:

@@ -219,17 +219,23 @@ def test_gradients_of_any_layout():
         assert torch.equal(p, q)
 
 
-def test_parameters_may_move_in_memory():
+@pytest.mark.parametrize("scaled", [False, True])
+def test_parameters_may_move_in_memory(scaled):
     ours, theirs = make_parameters(), make_parameters()
     optimizer, reference = syclamp.torch.AdamW(ours), torch.optim.AdamW(theirs)
+    scaler = syclamp.torch.GradScaler(init_scale=1.0, growth_interval=3, enabled=scaled)
     for gradients in make_gradients(4):
+        scaler.scale(torch.ones(()))
         for p in ours[:2]:
             p.data = p.data.clone()
-        set_gradients(ours, gradients)
+        set_gradients(ours, [g * scaler.get_scale() for g in gradients])
         set_gradients(theirs, gradients)
-        optimizer.step()
+        scaler.step(optimizer)
+        scaler.update()
         reference.step()
     assert distance(ours, theirs) <= allowed(theirs, 4, 1e-3)
+    assert optimizer.applied_steps() == 4
+    assert not scaled or (scaler.get_scale(), scaler._get_growth_tracker()) == (2.0, 1)  # every step counted as clean
 
 
 @pytest.mark.parametrize("way", ["state_dict", "saved", "deepcopy", "pickle"])

@@ -118,7 +118,7 @@ tensor_layout tensor_reader::read(nb::handle tensor, const std::string& describe
   return result;
 }
 
-bool tensor_reader::read_again(PyObject* tensor, const tensor_layout& expected, void** address) const {
+bool tensor_reader::read_again(PyObject* tensor, const expected_layout& expected, void** address) const {
   dlpack::tensor seen{};
   if (table_->tensor_from_object(tensor, &seen) != 0) {
     PyErr_Clear();  // `read` will say what is wrong

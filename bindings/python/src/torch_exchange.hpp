@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,12 @@ struct tensor_layout {
   bool is_dense() const;  ///< the elements fill one stretch of memory, in any order of dimensions
 };
 
+/// What a tensor should be: its type, and shape and strides in the memory of the caller.
+struct expected_layout {
+  element_type type;
+  std::span<const std::int64_t> shape, strides;
+};
+
 /// Reads tensors of PyTorch. Holds references to Python objects: use it while the interpreter lock is held.
 class tensor_reader {
  public:
@@ -38,10 +45,20 @@ class tensor_reader {
 
   /// The same for a tensor that is probably as it was: its address if the tensor still has this type and these strides.
   /// \return false if something else than the address has changed
-  bool read_again(PyObject* tensor, const tensor_layout& expected, void** address) const;
+  bool read_again(PyObject* tensor, const expected_layout& expected, void** address) const;
 
   /// The attribute `grad` of a parameter: a new reference, Python's None included.
   PyObject* gradient_of(PyObject* parameter) const { return gradient_.get(parameter); }
+
+  // Hints to the processor that a tensor will be read soon. They do not depend on PyTorch's memory layout for
+  // correctness: the word behind the header of a tensor's Python object is only prefetched, never used.
+  static void prefetch_object(PyObject* tensor) { __builtin_prefetch(tensor); }
+  static void prefetch_content(PyObject* tensor) {
+    const char* content = reinterpret_cast<const char* const*>(tensor)[sizeof(PyObject) / sizeof(void*)];
+    __builtin_prefetch(content);
+    __builtin_prefetch(content + 64);
+    __builtin_prefetch(content + 128);
+  }
 
   /// How often PyTorch has written to a tensor. The library's own writes do not count.
   std::int64_t version_of(PyObject* tensor) const;

@@ -14,6 +14,8 @@ namespace nb = nanobind;
 namespace syclamp::python {
 namespace {
 
+constexpr std::size_t prefetch_distance = 8;  // parameters
+
 std::vector<optimizer_settings> settings_of(const std::string& optimizer, const nb::list& groups) {
   std::vector<optimizer_settings> settings;
   for (nb::handle group : groups) settings.push_back(settings_from(optimizer, nb::cast<nb::dict>(group)));
@@ -46,89 +48,103 @@ torch_optimizer::torch_optimizer(nb::handle tensor_class, std::string optimizer,
     : reader_(tensor_class),
       name_(std::move(optimizer)),
       watched_(std::move(watched)),
-      optimizer_(cpu_engine(), describe(reader_, parameters, &parameters_), settings_of(name_, groups)),
+      optimizer_(cpu_engine(), describe(parameters), settings_of(name_, groups)),
       addresses_(parameters_.size()),
       decision_(sycl::malloc_host<step_decision>(1, cpu_engine().queue())) {}
 
-std::vector<parameter> torch_optimizer::describe(const tensor_reader& reader, const nb::list& parameters,
-                                                 std::vector<described_parameter>* described) {
+std::vector<parameter> torch_optimizer::describe(const nb::list& parameters) {
   std::vector<parameter> result;
   for (nb::handle entry : parameters) {
     const auto values = nb::cast<nb::tuple>(entry);
     const auto name = nb::cast<std::string>(values[2]);
-    described_parameter stored{.tensor = values[0], .layout = reader.read(values[0], name), .gradient = {}};
-    if (stored.layout.type == element_type::float64)
+    tensors_.emplace_back(values[0]);
+    PyObject* tensor = tensors_.back().ptr();
+    const tensor_layout layout = reader_.read(tensors_.back(), name);
+    if (layout.type == element_type::float64)
       throw nb::type_error((name + " has the type torch.float64; supported are torch.float32, torch.float16 and "
                                    "torch.bfloat16, so convert the model with .float()")
                                .c_str());
-    if (!stored.layout.is_dense())
+    if (!layout.is_dense())
       throw nb::value_error((name + " has gaps or overlaps in memory; make it contiguous first").c_str());
-    stored.gradient = stored.layout;
-    stored.gradient.data = nullptr;
-    const nb::object gradient = nb::steal(reader.gradient_of(stored.tensor.ptr()));
-    if (!gradient.is_none()) stored.gradient.type = reader.read(gradient, "the gradient of " + name).type;
-    const tensor_layout& layout = stored.layout;
-    parameter made{.gradient = {nullptr, layout.count, stored.gradient.type},
+    const nb::object gradient = nb::steal(reader_.gradient_of(tensor));
+    const element_type gradient_type =
+        gradient.is_none() ? layout.type : reader_.read(gradient, "the gradient of " + name).type;
+    parameter made{.gradient = {nullptr, layout.count, gradient_type},
                    .model = {layout.data, layout.count, layout.type},
                    .name = name,
                    .group = nb::cast<std::uint32_t>(values[1])};
-    stored.has_master = !values[3].is_none();
-    stored.version = reader.version_of(stored.tensor.ptr());
-    if (stored.has_master)
-      made.master = {reader.read(values[3], "the master of " + name).data, layout.count, element_type::float32};
+    const bool has_master = !values[3].is_none();
+    if (has_master)
+      made.master = {reader_.read(values[3], "the master of " + name).data, layout.count, element_type::float32};
     for (std::size_t i = 4; i < values.size(); ++i)
-      made.states[i - 4] = reader.read(values[i], "a moment of " + name).data;
+      made.states[i - 4] = reader_.read(values[i], "a moment of " + name).data;
     result.push_back(std::move(made));
-    described->push_back(std::move(stored));
+    parameters_.push_back({.tensor = tensor,
+                           .data = layout.data,
+                           .place = layouts_.size(),
+                           .dimensions = static_cast<std::uint32_t>(layout.shape.size()),
+                           .type = layout.type,
+                           .gradient_type = gradient_type,
+                           .has_master = has_master,
+                           .version = reader_.version_of(tensor)});
+    layouts_.insert(layouts_.end(), layout.shape.begin(), layout.shape.end());
+    layouts_.insert(layouts_.end(), layout.strides.begin(), layout.strides.end());
   }
   return result;
 }
 
+expected_layout torch_optimizer::layout_of(const described_parameter& stored, element_type type) const {
+  const std::int64_t* shape = layouts_.data() + stored.place;
+  return {type, {shape, stored.dimensions}, {shape + stored.dimensions, stored.dimensions}};
+}
+
 bool torch_optimizer::read_gradient(std::size_t index, PyObject* gradient) {
   const described_parameter& stored = parameters_[index];
-  if (reader_.read_again(gradient, stored.gradient, &addresses_[index])) return true;
+  if (reader_.read_again(gradient, layout_of(stored, stored.gradient_type), &addresses_[index])) return true;
   const std::string described = "the gradient of " + optimizer_.gradients().name(index);
-  if (reader_.read(gradient, described).type != stored.gradient.type) return false;
+  if (reader_.read(gradient, described).type != stored.gradient_type) return false;
   // The optimizer walks through gradients in the order of the parameter's memory.
   const nb::object copy = nb::module_::import_("torch").attr("empty_like")(
-      stored.tensor.attr("detach")(), nb::arg("dtype") = nb::handle(gradient).attr("dtype"));
+      tensors_[index].attr("detach")(), nb::arg("dtype") = nb::handle(gradient).attr("dtype"));
   copy.attr("copy_")(nb::handle(gradient).attr("detach")());
   addresses_[index] = reader_.read(copy, described).data;
   copies_.push_back(copy);
   return true;
 }
 
+/// PyTorch may have moved the parameter or written to it.
+bool torch_optimizer::check_parameter(std::size_t index) {
+  described_parameter& stored = parameters_[index];
+  void* address = nullptr;
+  if (!reader_.read_again(stored.tensor, layout_of(stored, stored.type), &address) || address != stored.data)
+    return false;
+  if (!stored.has_master) return true;
+  const std::int64_t version = reader_.version_of(stored.tensor);
+  if (std::exchange(stored.version, version) != version) written_.push_back(index);
+  return true;
+}
+
 bool torch_optimizer::read_gradients() {
   copies_.clear();
+  written_.clear();
   gradients_ = 0;
   for (nb::handle parameter : watched_)
     if (!nb::steal(reader_.gradient_of(parameter.ptr())).is_none()) return false;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    void* address = nullptr;
-    PyObject* tensor = parameters_[i].tensor.ptr();
-    if (!reader_.read_again(tensor, parameters_[i].layout, &address) || address != parameters_[i].layout.data)
-      return false;
-    PyObject* gradient = reader_.gradient_of(tensor);
-    const nb::object owner = nb::steal(gradient);
-    if (gradient == Py_None)
-      addresses_[i] = nullptr;
-    else if (!read_gradient(i, gradient))
-      return false;
+    if (i + 2 * prefetch_distance < parameters_.size()) {  // thousands of small objects are far apart in memory
+      tensor_reader::prefetch_object(parameters_[i + 2 * prefetch_distance].tensor);
+      tensor_reader::prefetch_content(parameters_[i + prefetch_distance].tensor);
+    }
+    if (!check_parameter(i)) return false;
+    const nb::object gradient = nb::steal(reader_.gradient_of(parameters_[i].tensor));
+    addresses_[i] = nullptr;
+    if (gradient.is_none()) continue;
+    if (!read_gradient(i, gradient.ptr())) return false;
     if (addresses_[i] != nullptr) ++gradients_;
   }
   tensor_list gradients = optimizer_.gradients();
   gradients.set_addresses(addresses_);
   return true;
-}
-
-std::vector<std::size_t> torch_optimizer::take_changed() {
-  std::vector<std::size_t> changed;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (!parameters_[i].has_master) continue;
-    const std::int64_t version = reader_.version_of(parameters_[i].tensor.ptr());
-    if (std::exchange(parameters_[i].version, version) != version) changed.push_back(i);
-  }
-  return changed;
 }
 
 void torch_optimizer::set_group(std::uint32_t index, const nb::dict& group) {
@@ -145,18 +161,17 @@ loss_scaler& torch_optimizer::clipping_scaler(float scale) {
 }
 
 bool torch_optimizer::finish() {
+  const nb::gil_scoped_release unlocked;
   cpu_engine().wait();
   return optimizer_.progress().last_was_applied;
 }
 
 bool torch_optimizer::apply(float scale, bool skip, std::optional<float> max_norm) {
-  const nb::gil_scoped_release unlocked;
   if (max_norm && !skip) {
     loss_scaler& scaler = clipping_scaler(scale);
-    scaler.begin_step();
-    scaler.step(optimizer_, {.max_norm = *max_norm});
+    const bool is_applied = apply(scaler, max_norm);
     scaler.update();
-    return finish();
+    return is_applied;
   }
   const auto [first, second] = reciprocal(scale);
   *decision_ = {.apply = skip ? 0u : 1u, .unscale_first = first, .unscale_second = second};
@@ -165,7 +180,6 @@ bool torch_optimizer::apply(float scale, bool skip, std::optional<float> max_nor
 }
 
 bool torch_optimizer::apply(loss_scaler& scaler, std::optional<float> max_norm) {
-  const nb::gil_scoped_release unlocked;
   step_options options;
   if (max_norm) options.max_norm = *max_norm;
   scaler.begin_step();

@@ -26,14 +26,14 @@ class torch_optimizer {
   torch_optimizer(nanobind::handle tensor_class, std::string optimizer, const nanobind::list& parameters,
                   nanobind::list watched, const nanobind::list& groups);
 
-  /// Reads the addresses of all gradients.
-  /// \return false if a parameter or the type of a gradient is no longer what the constructor found, or a frozen
-  ///         parameter has a gradient; then make a new object
+  /// Reads the addresses of all gradients, and checks the parameters.
+  /// \return false if a parameter has moved in memory, the type of a gradient is no longer what the constructor found,
+  ///         or a frozen parameter has a gradient; then make a new object
   bool read_gradients();
 
-  /// Parameters with masters to which PyTorch has written since the last call, as indices. The masters are then out of
-  /// date.
-  std::vector<std::size_t> take_changed();
+  /// Parameters with masters to which PyTorch had written when `read_gradients` looked, as indices. Their masters are
+  /// out of date.
+  const std::vector<std::size_t>& written() const { return written_; }
 
   void set_group(std::uint32_t index, const nanobind::dict& group);
 
@@ -52,27 +52,34 @@ class torch_optimizer {
   void set_tensor_moments(const std::vector<float>& moments) { optimizer_.set_tensor_moments(moments); }
 
  private:
+  /// One of possibly thousands, which each step reads: small, and without memory of its own.
   struct described_parameter {
-    nanobind::object tensor;
-    tensor_layout layout;
-    tensor_layout gradient;  ///< as it should be; without an address
-    bool has_master = false;
-    std::int64_t version = 0;  ///< of the parameter when its master was last made from it
+    PyObject* tensor;  ///< kept alive by `tensors_`
+    void* data;
+    std::size_t place;  ///< of shape and strides in `layouts_`
+    std::uint32_t dimensions;
+    element_type type, gradient_type;
+    bool has_master;
+    std::int64_t version;  ///< of the parameter when its master was last made from it
   };
 
-  static std::vector<parameter> describe(const tensor_reader& reader, const nanobind::list& parameters,
-                                         std::vector<described_parameter>* described);
+  std::vector<parameter> describe(const nanobind::list& parameters);
+  expected_layout layout_of(const described_parameter& stored, element_type type) const;
   bool read_gradient(std::size_t index, PyObject* gradient);
+  bool check_parameter(std::size_t index);
   loss_scaler& clipping_scaler(float scale);
   bool finish();
 
   tensor_reader reader_;
   std::string name_;
   nanobind::list watched_;
+  std::vector<nanobind::object> tensors_;
   std::vector<described_parameter> parameters_;
+  std::vector<std::int64_t> layouts_;
   fused_optimizer optimizer_;
   std::vector<void*> addresses_;
   std::size_t gradients_ = 0;
+  std::vector<std::size_t> written_;
   std::vector<nanobind::object> copies_;  ///< of gradients whose elements have another order than the parameter's
   std::optional<loss_scaler> clipping_;   ///< finds the norm where no scaler does
   step_decision* decision_;               ///< in memory of both the host and the device

@@ -24,8 +24,11 @@ const tensor_list& torch_scaler::list_of(std::uint64_t key, const nb::list& tens
   std::vector<void*> addresses(tensors.size());
   if (const auto found = lists_.find(key); found != lists_.end() && found->second.layouts.size() == tensors.size()) {
     bool fits = true;
-    for (std::size_t i = 0; fits && i < addresses.size(); ++i)
-      fits = reader_.read_again(nb::handle(tensors[i]).ptr(), found->second.layouts[i], &addresses[i]);
+    for (std::size_t i = 0; fits && i < addresses.size(); ++i) {
+      const tensor_layout& layout = found->second.layouts[i];
+      fits =
+          reader_.read_again(nb::handle(tensors[i]).ptr(), {layout.type, layout.shape, layout.strides}, &addresses[i]);
+    }
     if (fits) {
       found->second.list.set_addresses(addresses);
       return found->second.list;

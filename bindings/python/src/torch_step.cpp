@@ -32,7 +32,7 @@ void register_torch(nb::module_& module) {
       .def(nb::init<nb::handle, std::string, const nb::list&, nb::list, const nb::list&>(), "tensor_class"_a,
            "optimizer"_a, "parameters"_a, "watched"_a, "groups"_a)
       .def("read_gradients", &torch_optimizer::read_gradients)
-      .def("take_changed", &torch_optimizer::take_changed)
+      .def_prop_ro("written", &torch_optimizer::written)
       .def_prop_ro("gradients", &torch_optimizer::gradients)
       .def("set_group", &torch_optimizer::set_group, "index"_a, "group"_a)
       .def("apply", nb::overload_cast<float, bool, std::optional<float>>(&torch_optimizer::apply), "scale"_a, "skip"_a,

@@ -94,7 +94,7 @@ class FusedOptimizer(torch.optim.Optimizer):
             core = self._make_core()
             if not core.read_gradients():
                 raise RuntimeError("step: the parameters or their gradients change while they are read; do not change them in another thread")
-        for index in core.take_changed():
+        for index in core.written:
             renew_master(self._trained[index], self.state)
         self._has_stepped = core.gradients > 0
         return core if self._has_stepped else None
