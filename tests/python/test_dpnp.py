@@ -69,6 +69,16 @@ def test_memory_lives_until_the_work_is_done(queue, on_queue):
     assert (dpnp.asnumpy(out) == 4.5).all()
 
 
+def test_an_engine_outlives_its_work(queue):
+    out = dpnp.zeros(1 << 22, dtype=dpnp.float32, sycl_queue=queue)
+    engine = syclamp.Engine(queue=queue)
+    syclamp.unscale(dpnp.full(1 << 22, 6, dtype=dpnp.float32, sycl_queue=queue), 2.0, out=out, engine=engine)
+    del engine
+    gc.collect()
+    dpnp.full(1 << 22, 99, dtype=dpnp.float32, sycl_queue=queue)
+    assert (dpnp.asnumpy(out) == 3).all()
+
+
 def test_views(queue, on_queue):
     values = dpnp.arange(12, dtype=dpnp.float32, sycl_queue=queue).reshape(3, 4)
     assert syclamp.inspect(values[1:], engine=on_queue).amax == 11  # rows are contiguous, at an offset

@@ -77,7 +77,7 @@ def test_clipping_inside_the_step():
 def test_losses_are_scaled():
     scaler = syclamp.LossScaler(syclamp.Policy(init_scale=256.0))
     _, gradients, optimizer = make()
-    assert scaler.scale(0.5) == 128
+    assert scaler.scale(numpy.float32(0.5)) == 128
     scaler.step(optimizer)
     scaler.update()
     loss, out = numpy.array([2.0], numpy.float32), numpy.zeros(1, numpy.float16)

@@ -37,6 +37,14 @@ engine_handle::engine_handle() : reads_host_memory_(has_system_memory(engine_)) 
 engine_handle::engine_handle(const sycl::queue& queue, std::string_view profile)
     : engine_(queue, profile), callers_queue_(unordered(queue)), reads_host_memory_(has_system_memory(engine_)) {}
 
+engine_handle::~engine_handle() {
+  if (in_use_.empty()) return;
+  try {
+    engine_.wait();
+  } catch (const std::exception&) {  // nobody can receive it here, for example in a forked child
+  }
+}
+
 std::vector<sycl::event> engine_handle::dependencies() {
   if (!callers_queue_) return {};
   return {callers_queue_->ext_oneapi_submit_barrier()};

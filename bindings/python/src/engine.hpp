@@ -27,6 +27,9 @@ class engine_handle {
  public:
   engine_handle();
   engine_handle(const sycl::queue& queue, std::string_view profile);
+  ~engine_handle();  ///< waits if submitted work still uses memory
+  engine_handle(const engine_handle&) = delete;
+  engine_handle& operator=(const engine_handle&) = delete;
 
   const engine& native() const { return engine_; }
 

@@ -4,6 +4,7 @@
 import json
 import os
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any, overload
 
 from . import _core
@@ -66,8 +67,8 @@ class LossScaler:
 
         A number is returned, which waits. Arrays are multiplied on the device, in place or into `out`.
         """
-        if isinstance(loss, (int, float)):
-            return loss * self.begin_step()
+        if isinstance(loss, Real):  # numbers of NumPy, too
+            return float(loss) * self.begin_step()
         tensors = as_tensors(loss, "loss", self.engine)
         self.native.scale(tensors, tensors if out is None else as_tensors(out, "out", self.engine))
         return loss if out is None else out
