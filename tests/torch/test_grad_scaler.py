@@ -400,3 +400,20 @@ def test_is_a_real_subclass_and_has_a_ledger():
     advance(scaler, [False, True, False])
     assert [(record.outcome, record.scale) for record in scaler.ledger()] == [("skipped_inf", 65536.0), ("applied", 32768.0)]
     assert scaler.ledger()[0].first_nonfinite_name == "parameter 0 of group 0"
+
+
+def test_records_reach_handlers_and_tensorboard(tmp_path):
+    from syclamp.tensorboard import LedgerWriter
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    scaler, seen = syclamp.torch.GradScaler(), []
+    with LedgerWriter(scaler, tmp_path):
+        remove = scaler.on_step(lambda record: seen.append(record.outcome))
+        advance(scaler, [False, True])
+        scaler.engine.wait()
+        scaler.report()
+        remove()
+        advance(scaler, [False])
+    assert seen == ["applied", "skipped_inf"]
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert [event.value for event in events.Scalars("syclamp/scale")] == [65536.0, 65536.0, 32768.0]

@@ -100,4 +100,16 @@ void torch_scaler::load_pytorch(const std::string& state) {
   scaler_.load(from_framework_state(state, "pytorch", base));
 }
 
+/// Handlers stay in Python, where cycles are found.
+void torch_scaler::collect_records(bool is_wanted) {
+  if (!is_wanted) return scaler_.on_step({});
+  scaler_.report();
+  scaler_.on_step([this](const ledger_entry& entry) { new_records_.push_back(entry); });
+}
+
+std::vector<ledger_entry> torch_scaler::take_records() {
+  scaler_.report();
+  return std::exchange(new_records_, {});
+}
+
 }  // namespace syclamp::python

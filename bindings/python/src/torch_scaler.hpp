@@ -47,6 +47,9 @@ class torch_scaler {
   void load_pytorch(const std::string& state);
   std::vector<ledger_entry> ledger() const { return scaler_.ledger(); }  ///< does not wait
 
+  void collect_records(bool is_wanted);      ///< for `take_records`, from now on
+  std::vector<ledger_entry> take_records();  ///< those that are visible by now; does not wait
+
  private:
   struct inspected_list {
     tensor_list list;
@@ -58,6 +61,7 @@ class torch_scaler {
   loss_scaler scaler_;
   std::map<std::uint64_t, inspected_list> lists_;
   std::optional<tensor_list> clean_flag_, overflow_flag_;  ///< one number each: 0 and Inf
+  std::vector<ledger_entry> new_records_;
   mutable std::optional<sycl::event> pending_;
 };
 

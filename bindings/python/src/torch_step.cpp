@@ -2,7 +2,9 @@
 // The classes behind syclamp.torch. The package syclamp.torch wraps them; they are not meant for direct use.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <nanobind/typing.h>
 
 #include "module.hpp"
 #include "policy.hpp"
@@ -15,6 +17,8 @@ using namespace nb::literals;
 
 namespace syclamp::python {
 namespace {
+
+using object_list = nb::typed<nb::list, nb::any>;
 
 /// A policy with the numbers that torch.amp.GradScaler takes.
 scaling_policy with_rule(scaling_policy policy, double growth_factor, double backoff_factor,
@@ -29,12 +33,17 @@ scaling_policy with_rule(scaling_policy policy, double growth_factor, double bac
 
 void register_torch(nb::module_& module) {
   nb::class_<torch_optimizer>(module, "TorchOptimizer")
-      .def(nb::init<nb::handle, std::string, const nb::list&, nb::list, const nb::list&>(), "tensor_class"_a,
-           "optimizer"_a, "parameters"_a, "watched"_a, "groups"_a)
+      .def(nb::init<nb::handle, std::string, const object_list&, const object_list&, const object_list&>(),
+           "tensor_class"_a, "optimizer"_a, "parameters"_a, "watched"_a, "groups"_a)
       .def("read_gradients", &torch_optimizer::read_gradients)
       .def_prop_ro("written", &torch_optimizer::written)
       .def_prop_ro("gradients", &torch_optimizer::gradients)
-      .def("set_group", &torch_optimizer::set_group, "index"_a, "group"_a)
+      .def(
+          "set_group",
+          [](torch_optimizer& optimizer, std::uint32_t index, const nb::typed<nb::dict, nb::str, nb::any>& group) {
+            optimizer.set_group(index, group);
+          },
+          "index"_a, "group"_a)
       .def("apply", nb::overload_cast<float, bool, std::optional<float>>(&torch_optimizer::apply), "scale"_a, "skip"_a,
            "max_norm"_a.none())
       .def("last_step_was_applied",
@@ -58,7 +67,12 @@ void register_torch(nb::module_& module) {
           "tensor_class"_a, "policy"_a, "init_scale"_a, "growth_factor"_a, "backoff_factor"_a, "growth_interval"_a,
           "ledger"_a)
       .def("step", &torch_scaler::step, "optimizer"_a, "max_norm"_a.none())
-      .def("inspect", &torch_scaler::inspect, "key"_a, "tensors"_a)
+      .def(
+          "inspect",
+          [](torch_scaler& scaler, std::uint64_t key, const object_list& tensors) {
+            return scaler.inspect(key, tensors);
+          },
+          "key"_a, "tensors"_a)
       .def("add_flag", &torch_scaler::add_flag, "overflow"_a)
       .def("update", &torch_scaler::update)
       .def("set_scale", &torch_scaler::set_scale, "new_scale"_a)
@@ -73,14 +87,17 @@ void register_torch(nb::module_& module) {
       .def("snapshot", &torch_scaler::snapshot)
       .def("load", &torch_scaler::load, "snapshot"_a)
       .def("load_pytorch", &torch_scaler::load_pytorch, "state"_a)
-      .def("ledger", &torch_scaler::ledger);
+      .def("ledger", &torch_scaler::ledger)
+      .def("collect_records", &torch_scaler::collect_records, "is_wanted"_a)
+      .def("take_records", &torch_scaler::take_records);
   module.def(
       "torch_policy",
       [](nb::handle argument) {
         const scaling_policy policy = policy_from(argument);
-        return nb::make_tuple(policy.init_scale, policy.growth_factor, policy.backoff_factor, policy.growth_interval);
+        return std::make_tuple(policy.init_scale, policy.growth_factor, policy.backoff_factor, policy.growth_interval);
       },
       "policy"_a, "The initial scale, growth factor, backoff factor and growth interval of a policy or preset.");
+  module.def("torch_wait", [] { cpu_engine().wait(); }, "Waits for all steps on CPU tensors.");
   module.def(
       "torch_host_waits", [] { return cpu_engine().statistics().waits; },
       "How often the host has waited for the device of CPU tensors.");

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import Any
+from typing import Any, Callable
 
 import torch
 from torch.amp.grad_scaler import OptState, _refresh_per_optimizer_state
 from torch.optim import optimizer as _torch_optimizer
 
 from .. import _core
+from ._compiler import not_compiled
 from ._optimizer import FusedOptimizer
 
 _TORCH_KEYS = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
@@ -43,6 +44,7 @@ class GradScaler(torch.amp.GradScaler):
         rule = [standard if number is None else number for standard, number in zip(usual, given)]
         self._policy, self._ledger_size = policy, ledger_size
         self._native: _core.TorchScaler | None = None
+        self._handlers: list[Callable[[_core.StepRecord], None]] = []
         self._snapshot: str | None = None  # of a scaler that has not been made yet
         self._forget_numbers()
         super().__init__(device, rule[0], rule[1], rule[2], int(rule[3]), enabled)
@@ -55,7 +57,7 @@ class GradScaler(torch.amp.GradScaler):
         self._tracker_tensor: torch.Tensor | None = None
 
     @property
-    def _scale(self) -> torch.Tensor | None:  # type: ignore[override]
+    def _scale(self) -> torch.Tensor | None:
         """The scale, None before the first `scale`. A copy, so that a later `update` does not change what autograd has saved."""
         if self._native is not None and self._scale_tensor is None:
             self._scale_tensor = torch.tensor(self._native.scale(), dtype=torch.float32)
@@ -70,7 +72,7 @@ class GradScaler(torch.amp.GradScaler):
         self._forget_numbers()
 
     @property
-    def _growth_tracker(self) -> torch.Tensor | None:  # type: ignore[override]
+    def _growth_tracker(self) -> torch.Tensor | None:
         if self._native is not None and self._tracker_tensor is None:
             self._tracker_tensor = torch.tensor(self._native.growth_tracker(), dtype=torch.int32)
         return self._tracker_tensor
@@ -91,6 +93,7 @@ class GradScaler(torch.amp.GradScaler):
             self._snapshot = None
         if self._init_growth_tracker != 0 or self._native.scale() != self._init_scale:
             self._native.load_pytorch(self._torch_state(self._init_scale, self._init_growth_tracker))
+        self._native.collect_records(bool(self._handlers))
         self._forget_numbers()
 
     def _need_native(self, call: str) -> _core.TorchScaler:
@@ -144,7 +147,7 @@ class GradScaler(torch.amp.GradScaler):
                 torch._foreach_mul_(gradients, factor)
         return {found_inf.device: found_inf}
 
-    @torch.compiler.disable(recursive=True)
+    @not_compiled
     def step(self, optimizer: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> float | None:
         """Inspects the gradients and applies the step, or skips it.
 
@@ -206,12 +209,42 @@ class GradScaler(torch.amp.GradScaler):
                 native.update()
         self._forget_numbers()
         self._start_iteration()
+        self.report()
 
     # --- State --------------------------------------------------------------------------------------------------------------------
 
     def ledger(self) -> list[_core.StepRecord]:
         """The latest steps, oldest first: outcome, scale, norm and the tensor that overflowed. Does not wait."""
         return [] if self._native is None else self._native.ledger()
+
+    def on_step(self, handler: Callable[[_core.StepRecord], None]) -> Callable[[], None]:
+        """Calls `handler(record)` for each step from now on, in `update` and `report`.
+
+        Returns:
+            a function that removes the handler
+        """
+        self._handlers.append(handler)
+        if self._native is not None and len(self._handlers) == 1:
+            self._native.collect_records(True)
+
+        def remove() -> None:
+            self._handlers.remove(handler)
+            if self._native is not None and not self._handlers:
+                self._native.collect_records(False)
+
+        return remove
+
+    def report(self) -> None:
+        """Calls the handlers of `on_step` for the steps whose records are visible by now. Does not wait."""
+        if self._handlers and self._native is not None:
+            for record in self._native.take_records():
+                for handler in tuple(self._handlers):
+                    handler(record)
+
+    @property
+    def engine(self) -> Any:
+        """What `syclamp.tensorboard.LedgerWriter` waits for."""
+        return _Engine
 
     def _torch_state(self, scale: float, tracker: int) -> str:
         return json.dumps(dict(zip(_TORCH_KEYS, (scale, self._growth_factor, self._backoff_factor, self._growth_interval, tracker))))
@@ -240,10 +273,18 @@ class GradScaler(torch.amp.GradScaler):
         if self._enabled and self._native is not None and not self._per_optimizer_states:
             self._snapshot = self._native.snapshot()
         state = super().__getstate__()
-        state.update(_native=None, _scale_tensor=None, _tracker_tensor=None)
+        state.update(_native=None, _handlers=[], _scale_tensor=None, _tracker_tensor=None)
         for name in ("_scale", "_growth_tracker"):  # properties here
             state.pop(name, None)
         return state
+
+
+class _Engine:
+    """The engine of all CPU tensors."""
+
+    @staticmethod
+    def wait() -> None:
+        _core.torch_wait()
 
 
 def _gradients_of(optimizer: torch.optim.Optimizer, allow_fp16: bool) -> tuple[list[torch.Tensor], bool]:
@@ -263,7 +304,7 @@ def _gradients_of(optimizer: torch.optim.Optimizer, allow_fp16: bool) -> tuple[l
 
 
 def _is_dense(tensor: torch.Tensor) -> bool:
-    return tensor.is_contiguous() or torch.ops.aten.is_non_overlapping_and_dense(tensor)  # type: ignore[no-any-return]
+    return tensor.is_contiguous() or bool(torch.ops.aten.is_non_overlapping_and_dense(tensor))
 
 
 def _checked_scale(new_scale: float | torch.Tensor) -> float:

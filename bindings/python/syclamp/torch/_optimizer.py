@@ -9,6 +9,7 @@ import torch
 from torch.optim.optimizer import ParamsT
 
 from .. import _core
+from ._compiler import not_compiled
 from ._state import compact, keep_types, place_states, release_types, renew_master
 
 _CONSTRUCTOR_OPTIONS = ("_max_norm", "_setting_names", "_step_supports_amp_scaling")
@@ -50,8 +51,8 @@ class FusedOptimizer(torch.optim.Optimizer):
 
     # --- Steps --------------------------------------------------------------------------------------------------------------------
 
-    @torch.compiler.disable(recursive=True)
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    @not_compiled
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Applies the gradients. Waits until the parameters have changed.
 
         Args:
@@ -166,7 +167,7 @@ class FusedOptimizer(torch.optim.Optimizer):
     def _load_tensor_moments(self, core: _core.TorchOptimizer) -> None:
         """The opposite of `_save_tensor_moments`."""
 
-    @torch._disable_dynamo
+    @not_compiled
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         super().add_param_group(param_group)
         if self._core is not None:
@@ -184,16 +185,16 @@ class FusedOptimizer(torch.optim.Optimizer):
         }
         return state_dict
 
-    @torch._disable_dynamo
+    @not_compiled
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads a state of this class, or of the optimizer of the same name in torch.optim.
 
         Unlike PyTorch's optimizers it keeps FP32 state of FP16 and BF16 parameters in FP32.
         """
         state_dict = state_dict.copy()
-        hooks = self._optimizer_load_state_dict_pre_hooks, self._optimizer_load_state_dict_post_hooks
-        for hook in hooks[0].values():
-            changed = hook(self, state_dict)
+        pre_hooks, post_hooks = self._optimizer_load_state_dict_pre_hooks, self._optimizer_load_state_dict_post_hooks
+        for pre_hook in pre_hooks.values():
+            changed = pre_hook(self, state_dict)
             if changed is not None:
                 state_dict = changed
         # PyTorch casts state tensors to the type of the parameter, so they are hidden from it.
@@ -202,11 +203,11 @@ class FusedOptimizer(torch.optim.Optimizer):
         try:
             super().load_state_dict({**state_dict, "state": keep_types(state_dict["state"])})
         finally:
-            self._optimizer_load_state_dict_pre_hooks, self._optimizer_load_state_dict_post_hooks = hooks
+            self._optimizer_load_state_dict_pre_hooks, self._optimizer_load_state_dict_post_hooks = pre_hooks, post_hooks
         release_types(self.state)
         self._forget_core()
-        for hook in hooks[1].values():
-            hook(self)
+        for post_hook in post_hooks.values():
+            post_hook(self)
 
     def __getstate__(self) -> dict[str, Any]:
         self._save_tensor_moments()
