@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our side of pytorch.py: AdamW with clipping on FP16 gradients, a step at a time, on request.
 //
-//     pytorch_partner ELEMENTS TENSORS GRADIENTS     GRADIENTS: a file of raw FP16, already scaled by 1024
+//     pytorch_partner ELEMENTS TENSORS GRADIENTS [float16|float32]
 //
-// Requests are words on standard input: `step`, answered by its seconds; `weights FILE`, which writes the FP32 weights
-// there. They begin at 1.
+// GRADIENTS is a file of raw numbers, already scaled by 1024: FP16, with an FP16 copy of the weights, or FP32, without
+// one. Requests are words on standard input: `step`, answered by its seconds; `weights FILE`, which writes the FP32
+// weights there. They begin at 1.
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -18,18 +19,20 @@ namespace {
 
 using namespace syclamp;
 
-void run(const bench::settings& options, const char* gradients_file) {
+void run(const bench::settings& options, const char* gradients_file, element_type type) {
   const syclamp::engine engine;
-  const std::size_t bytes = options.elements * sizeof(std::uint16_t);
+  const std::size_t bytes = options.elements * bytes_per_element(type);
   const bench::buffer gradient(engine, bytes), model(engine, bytes), scalar(engine, sizeof(float));
   std::ifstream file(gradients_file, std::ios::binary);
   if (!file.read(reinterpret_cast<char*>(gradient.data), static_cast<std::streamsize>(bytes)))
     throw invalid_argument(std::string("pytorch_partner: cannot read the gradients from ") + gradients_file);
-  auto* weights = reinterpret_cast<std::uint16_t*>(model.data);
-  for (std::uint64_t i = 0; i < options.elements; ++i) weights[i] = 0x3c00;
+  if (type == element_type::float16)
+    engine.queue().fill(reinterpret_cast<std::uint16_t*>(model.data), std::uint16_t{0x3c00}, options.elements).wait();
+  else
+    engine.queue().fill(reinterpret_cast<float*>(model.data), 1.0f, options.elements).wait();
   std::vector<parameter> parameters;
-  const auto from = bench::cut(gradient.data, element_type::float16, options);
-  const auto to = bench::cut(model.data, element_type::float16, options);
+  const auto from = bench::cut(gradient.data, type, options);
+  const auto to = bench::cut(model.data, type, options);
   for (std::size_t i = 0; i < from.size(); ++i)
     parameters.push_back({.gradient = bench::view_of(from[i]), .model = bench::view_of(to[i])});
   fused_optimizer optimizer(engine, parameters, adamw{});
@@ -64,11 +67,13 @@ void run(const bench::settings& options, const char* gradients_file) {
 }  // namespace
 
 int main(int count, char** words) try {
-  if (count != 4) {
-    std::cerr << "usage: pytorch_partner ELEMENTS TENSORS GRADIENTS\n";
+  const std::string type = count > 4 ? words[4] : "float16";
+  if (count < 4 || count > 5 || (type != "float16" && type != "float32")) {
+    std::cerr << "usage: pytorch_partner ELEMENTS TENSORS GRADIENTS [float16|float32]\n";
     return 2;
   }
-  run({.elements = std::stoull(words[1]), .tensors = std::stoull(words[2])}, words[3]);
+  run({.elements = std::stoull(words[1]), .tensors = std::stoull(words[2])}, words[3],
+      type == "float16" ? element_type::float16 : element_type::float32);
   return 0;
 } catch (const std::exception& error) {
   std::cerr << error.what() << '\n';

@@ -18,6 +18,7 @@ compiler_is_new() {
 }
 has_header() { has "$cxx" && echo "#include <$1>" | "$cxx" -std=c++20 -E -x c++ -I.syclamp/catch2/usr/include - >/dev/null 2>&1; }
 python_is_new() { has python3 && python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+has_python_header() { has python3 && [ -e "$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["include"])')/Python.h" ]; }
 cmake_is_new() { has cmake && at_least "$(cmake --version | sed -n '1s/[^0-9]*//p')" 3.25; }
 
 missing() {
@@ -25,6 +26,7 @@ missing() {
   cmake_is_new || echo cmake
   has ninja || echo ninja-build
   python_is_new || echo python3 python3-venv
+  has_python_header || echo python3-dev
   has_header CLI/CLI.hpp || echo libcli11-dev
   has_header nlohmann/json.hpp || echo nlohmann-json3-dev
   has_header fmt/format.h || echo libfmt-dev

@@ -5,6 +5,8 @@
 #   tidy     clang-tidy
 #   report   matplotlib and Jinja2, for the report of `syclamp train`
 #   site     mkdocs, for `./run docs`
+#   torch    PyTorch and its companions, for the tests of syclamp.torch
+#   python   what builds and tests the Python package
 #   data     the samples of `syclamp train`; needs report
 # Each is a folder in .syclamp. It is complete when the list of its files, written last, still matches what is there.
 set -eu
@@ -42,7 +44,7 @@ make_prefix() { # make_prefix FOLDER LOCK DESCRIPTION [HOW]
 }
 
 mkdir -p .syclamp
-[ $# -gt 0 ] || set -- sycl tools tidy report site data
+[ $# -gt 0 ] || set -- sycl tools tidy report site python torch data
 for prefix in "$@"; do
   case $prefix in
     sycl) make_prefix .syclamp/sycl setup/sycl.lock "the SYCL runtime (0.75 GB to download)" ;;
@@ -50,7 +52,9 @@ for prefix in "$@"; do
     tidy) make_prefix .syclamp/tidy setup/tidy.lock "clang-tidy" ;;
     report) make_prefix .syclamp/report setup/report.lock "what draws the report of syclamp train" ;;
     site) make_prefix .syclamp/site setup/site.lock "what builds the site (18 MB to download)" ;;
+    torch) make_prefix .syclamp/torch setup/torch.lock "PyTorch and its companions (2.6 GB to download)" ;;
+    python) make_prefix .syclamp/python setup/python.lock "what builds and tests the Python package (0.15 GB to download)" ;;
     data) make_prefix .syclamp/data setup/data.lock "the handwritten digits of scikit-learn" take_digits ;;
-    *) echo "setup: there is no prefix \"$prefix\"; sycl, tools, tidy, report, site and data exist" >&2; exit 2 ;;
+    *) echo "setup: there is no prefix \"$prefix\"; sycl, tools, tidy, report, site, torch and data exist" >&2; exit 2 ;;
   esac
 done

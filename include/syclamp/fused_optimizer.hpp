@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -179,6 +180,20 @@ class SYCLAMP_API fused_optimizer final : public optimizer {
   std::vector<float> weights(std::size_t parameter) const;
 
   const engine& get_engine() const;  ///< the engine from the constructor
+
+  // --- State for callers that keep checkpoints of their own, such as Python's state_dict ----------------------------
+
+  /// Sets the numbers of applied steps, on which bias corrections depend. `progress` starts again. Waits.
+  /// \param applied  one number per group
+  /// \throws invalid_argument if the number of numbers is not the number of groups
+  void set_steps(std::span<const std::uint64_t> applied);
+
+  /// NovoGrad's second moments, which it keeps per tensor: one per parameter. Empty for other optimizers. Waits.
+  std::vector<float> tensor_moments() const;
+
+  /// Sets NovoGrad's second moments. Waits.
+  /// \throws invalid_argument if their number is not that of `tensor_moments()`, or a value is negative or not finite
+  void set_tensor_moments(std::span<const float> moments);
 
   // For the library's own operations.
   optimizer_parts parts() const;

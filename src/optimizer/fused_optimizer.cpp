@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <variant>
@@ -299,6 +300,57 @@ std::vector<float> fused_optimizer::weights(std::size_t parameter) const {
     throw invalid_argument(fmt::format(
         "optimizer: there is no parameter {}; it has {} parameters, and indices begin at 0", parameter, size()));
   return state().storage.read_weights(parameter);
+}
+
+// --- State ---
+
+void fused_optimizer::set_steps(std::span<const std::uint64_t> applied) {
+  if (applied.size() != groups())
+    throw invalid_argument(
+        fmt::format("set_steps: there are {} numbers, but the optimizer has {} groups; pass one number "
+                    "per group",
+                    applied.size(), groups()));
+  need_no_settings_recorded(state().engine.queue());
+  const command_queue queue(state().engine);
+  std::vector<parameter_group> counted = state().host_groups;
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    counted[i].applied = applied[i];
+    queue.memcpy(&state().device_groups.get()[i].applied, &counted[i].applied, sizeof counted[i].applied);
+  }
+  queue.memset(&state().memory.get()->finished, 0, sizeof(std::uint64_t));
+  state().progress->restore(state().engine, counted);  // waits, so that the copies may end here
+}
+
+std::vector<float> fused_optimizer::tensor_moments() const {
+  if (!state().rule.has_tensor_moments) return {};
+  need_no_recording(state().engine.queue());
+  std::vector<kernels::tensor_norms> norms(size());
+  if (!norms.empty())
+    command_queue(state().engine).memcpy(norms.data(), state().tensor_norms.get(), norms.size() * sizeof norms[0]);
+  state().engine.wait();
+  std::vector<float> moments;
+  for (const auto& norm : norms) moments.push_back(norm.second);
+  return moments;
+}
+
+void fused_optimizer::set_tensor_moments(std::span<const float> moments) {
+  const std::size_t expected = state().rule.has_tensor_moments ? size() : 0;
+  if (moments.size() != expected)
+    throw invalid_argument(fmt::format(
+        "set_tensor_moments: there are {} moments, but the optimizer keeps {}; only novograd keeps them, one "
+        "per parameter",
+        moments.size(), expected));
+  std::vector<kernels::tensor_norms> norms;
+  for (std::size_t i = 0; i < moments.size(); ++i) {
+    if (!(moments[i] >= 0.0f) || !std::isfinite(moments[i]))
+      throw invalid_argument(fmt::format("set_tensor_moments: the moment of {} is {}; it must be finite and 0 or more",
+                                         described(gradients(), i), moments[i]));
+    norms.push_back({.trust = 0.0f, .second = moments[i]});
+  }
+  need_no_settings_recorded(state().engine.queue());
+  if (!norms.empty())
+    command_queue(state().engine).memcpy(state().tensor_norms.get(), norms.data(), norms.size() * sizeof norms[0]);
+  state().engine.wait();
 }
 
 optimizer_parts fused_optimizer::parts() const {

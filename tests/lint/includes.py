@@ -42,6 +42,7 @@ ALLOWED = {
     "apps/verify": {"std", "sycl", "include", "include/syclamp/matrix", "apps", "apps/verify", "bench", "other"} | ORACLE,
     "apps/training": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn", "src/support", "apps/training",
                       "other"},
+    "bindings": {"std", "sycl", "include", "bindings", "other"},
     "bench": {"std", "sycl", "include", "src/support", "bench", "other"},
     "examples": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn"},
     "examples/interop": {"std", "sycl", "include", "other"},

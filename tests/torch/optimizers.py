@@ -207,7 +207,7 @@ def run_case(torch, driver, kind, settings, full, dtype, clips, data):
 def main(program):
     torch = import_torch()
     if torch is None:
-        return 77
+        return 1
     from error_bounds import OPTIMIZERS  # which imports PyTorch
     torch.set_num_threads(1)
     ours = json.loads(subprocess.run([program, "--defaults"], check=True, capture_output=True).stdout)

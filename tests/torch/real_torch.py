@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports PyTorch without its compiler, which needs a dozen packages more and is of no use here: torch.optim asks it only to
-keep its hands off some functions.
-"""
+"""Imports PyTorch and says which one it is."""
 import sys
-import types
 import warnings
 
 
@@ -13,11 +10,7 @@ def import_torch():
     try:
         import torch
     except ImportError as reason:
-        print(f"skipped: this Python has no PyTorch ({reason}); tests/torch/README.md says how to install it")
+        print(f"this Python has no PyTorch ({reason}); tests/torch/README.md says how to install it", file=sys.stderr)
         return None
-    compiler = types.ModuleType("torch._dynamo")
-    compiler.disable = lambda function, recursive=True, **how: function
-    compiler.graph_break = lambda *words, **how: None
-    sys.modules["torch._dynamo"] = torch._dynamo = compiler
     print("PyTorch", torch.__version__)
     return torch

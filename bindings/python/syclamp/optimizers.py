@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optimizers with FP32 master weights, on arrays. Names and defaults of settings are those of torch.optim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
+
+from . import _core
+from ._arguments import ArrayLike, as_sequence
+from .engine import Engine, default_engine
+
+
+class Storage(TypedDict, total=False):
+    """How weights and moments are stored: keyword arguments of every optimizer."""
+
+    moments: Literal["float32", "bfloat16"]  #: format of moments
+    remainders: bool  #: for BF16 weights: store only the lower 16 bits of the FP32 weights
+    rounding: Literal["nearest", "stochastic"]  #: of BF16 moments and of copies of the weights
+    seed: int  #: of stochastic rounding
+    unscaled_shadow: bool  #: memory for unscaled gradients, which `LossScaler.unscale` needs for 16-bit gradients
+
+
+class _Common(Storage, total=False):
+    lr: float  #: learning rate
+    weight_decay: float  #: weight decay
+    maximize: bool  #: maximizes the loss instead of minimizing it
+
+
+class _Adam(_Common, total=False):
+    betas: tuple[float, float]
+    eps: float
+    amsgrad: bool
+
+
+class _Lion(_Common, total=False):
+    betas: tuple[float, float]
+
+
+class _LayerWise(_Common, total=False):
+    betas: tuple[float, float]
+    eps: float
+
+
+class _SGD(_Common, total=False):
+    momentum: float
+    dampening: float
+    nesterov: bool
+
+
+class _Adagrad(_Common, total=False):
+    lr_decay: float
+    initial_accumulator_value: float
+    eps: float
+
+
+class _RMSprop(_Common, total=False):
+    alpha: float
+    eps: float
+    momentum: float
+    centered: bool
+
+
+class _Adadelta(_Common, total=False):
+    rho: float
+    eps: float
+
+
+_STORAGE: dict[str, Any] = {
+    "moments": "float32",
+    "remainders": False,
+    "rounding": "nearest",
+    "seed": 0,
+    "unscaled_shadow": False,
+}
+_ARRAYS = ("weights", "gradients", "masters", "names")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The steps that the device has finished so far."""
+
+    last_was_applied: bool  #: the last finished step was applied, not skipped
+    finished: int  #: finished steps
+    applied: int  #: applied steps, those before a checkpoint included
+
+
+def _parameters(group: Mapping[str, Any], index: int) -> list[tuple[Any, Any, Any, str, int]]:
+    """The parameters of one group, as the extension module takes them."""
+    weights, names = as_sequence(group["weights"])
+    gradients, _ = as_sequence(group["gradients"])
+    masters = [None] * len(weights) if group.get("masters") is None else as_sequence(group["masters"])[0]
+    names = list(group.get("names") or names or [f"weights[{number}]" for number in range(len(weights))])
+    for argument, values in (("gradients", gradients), ("masters", masters), ("names", names)):
+        if len(values) != len(weights):
+            raise _core.InvalidArgumentError(f"{argument}: there are {len(values)} for {len(weights)} weights; give one each")
+    return [
+        (weight, gradient, master, name, index)
+        for weight, gradient, master, name in zip(weights, gradients, masters, names, strict=True)
+    ]
+
+
+class Optimizer:
+    """The base of all optimizers.
+
+    An optimizer holds arrays of weights and of gradients and keeps them alive. A step writes the weights in place, and
+    never the gradients. FP16, BF16 and FP8 weights are copies for the forward pass: the library keeps FP32 master
+    weights, unless `masters` gives arrays for them.
+
+    :param weights: arrays of weights, by name or in order; or a sequence of groups, which are dictionaries with the keys
+        `weights`, `gradients`, `masters`, `names` and settings of their own
+    :param gradients: one FP16, BF16 or FP32 array per array of weights
+    :param masters: FP32 arrays for master weights; default: the library allocates them
+    :param engine: default: `default_engine()`
+    """
+
+    name: ClassVar[str]  #: name of the optimizer in the library
+
+    def __init__(
+        self,
+        weights: Any,
+        gradients: Any = None,
+        *,
+        masters: Any = None,
+        engine: Engine | None = None,
+        **settings: Any,
+    ) -> None:
+        storage = {key: settings.pop(key, default) for key, default in _STORAGE.items()}
+        is_grouped = gradients is None and isinstance(weights, Sequence) and all(isinstance(g, Mapping) for g in weights)
+        if gradients is None and not is_grouped:
+            raise TypeError("gradients: arrays are needed, one per array of weights")
+        groups = weights if is_grouped else [{"weights": weights, "gradients": gradients, "masters": masters}]
+        own = [{key: value for key, value in group.items() if key not in _ARRAYS} for group in groups]
+        parameters = [entry for index, group in enumerate(groups) for entry in _parameters(group, index)]
+        self.engine = engine or default_engine()
+        self.native = _core.FusedOptimizer(
+            self.engine.native, self.name, parameters, [{**settings, **fields} for fields in own], **storage
+        )
+
+    def step(self) -> None:
+        """Applies gradients that were never scaled, without a scaler. Never skips."""
+        self.native.apply()
+
+    def zero_gradients(self) -> None:
+        """Sets all gradients to zero, for backward passes that add to them."""
+        self.native.zero_gradients()
+
+    def set_gradients(self, gradients: Sequence[ArrayLike | None]) -> None:
+        """Replaces the arrays of gradients, for frameworks that reallocate them. None: the gradient is absent.
+
+        Sizes and formats must not change. The optimizer keeps the new arrays alive and releases the old ones.
+        """
+        self.native.set_gradients(list(gradients))
+
+    def settings(self, group: int = 0) -> dict[str, Any]:
+        """The settings of a group."""
+        return dict(self.native.settings(group))
+
+    def set(self, group: int | None = None, **settings: Any) -> None:
+        """Changes settings from the next step on, of one group or of all. Moments do not change."""
+        for index in range(self.native.groups) if group is None else [group]:
+            self.native.set_settings(settings, index)
+
+    @property
+    def lr(self) -> float:
+        """The learning rate of the first group, before the schedule. Setting it changes all groups."""
+        return float(self.native.settings(0)["lr"])
+
+    @lr.setter
+    def lr(self, value: float) -> None:
+        self.set(lr=value)
+
+    def set_schedule(
+        self,
+        shape: Literal["constant", "cosine", "decay"],
+        *,
+        steps: int = 1,
+        warm_up: int = 0,
+        gamma: float = 0.1,
+        lowest: float = 0.0,
+    ) -> None:
+        """Sets the learning-rate schedule of all groups. It counts applied steps, so a skipped step does not advance it.
+
+        :param steps: length of the cosine, or number of steps between two decays
+        :param warm_up: linear warm-up over this many steps
+        :param gamma: for "decay": factor of each decay
+        :param lowest: for "cosine": final factor
+        """
+        self.native.set_schedule(shape, gamma, lowest, warm_up, steps)
+
+    def progress(self, group: int = 0) -> Progress:
+        """The numbers of steps that the device has finished and applied. Does not wait."""
+        return Progress(*self.native.progress(group))
+
+    def last_step_was_applied(self, group: int = 0) -> bool:
+        """True if the last finished step was applied, False if it was skipped. Does not wait."""
+        return self.progress(group).last_was_applied
+
+    def steps(self, group: int = 0) -> int:
+        """The number of applied steps. Waits."""
+        return self.native.steps(group)
+
+    def weights(self, parameter: int) -> memoryview[float]:
+        """A copy of the weights of a parameter in FP32, whatever their storage. Waits."""
+        return memoryview(self.native.weights(parameter)).cast("f")
+
+    def moment(self, parameter: int, index: int) -> memoryview[float] | memoryview[int]:
+        """A copy of a moment of a parameter; BF16 as 16-bit integers. Waits."""
+        dtype, data = self.native.moment(parameter, index)
+        view = memoryview(data)
+        return view.cast("f") if dtype == "float32" else view.cast("H")
+
+    @property
+    def device_bytes(self) -> int:
+        """Memory that the library has allocated for master weights and moments."""
+        return self.native.device_bytes
+
+    def __len__(self) -> int:
+        return self.native.size
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent: lr, momentum, dampening, weight_decay, nesterov, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.SGD(weights, gradients, lr=1.0).step()
+    >>> weights
+    array('f', [0.5])
+    """
+
+    name = "sgd"
+
+    def __init__(
+        self, weights: Any, gradients: Any = None, *, masters: Any = None, engine: Engine | None = None,
+        **settings: Unpack[_SGD],
+    ) -> None:
+        super().__init__(weights, gradients, masters=masters, engine=engine, **settings)
+
+
+class Adam(Optimizer):
+    """Adam: lr, betas, eps, weight_decay (added to the gradient), amsgrad, maximize."""
+
+    name = "adam"
+
+    def __init__(
+        self, weights: Any, gradients: Any = None, *, masters: Any = None, engine: Engine | None = None,
+        **settings: Unpack[_Adam],
+    ) -> None:
+        super().__init__(weights, gradients, masters=masters, engine=engine, **settings)
+
+
+class AdamW(Optimizer):
+    """Adam with decoupled weight decay: lr, betas, eps, weight_decay, amsgrad, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> optimizer = syclamp.AdamW({"bias": weights}, [gradients], lr=0.125, weight_decay=0.0)
+    >>> optimizer.step()
+    >>> round(weights[0], 6), optimizer.progress().applied
+    (0.875, 1)
+    """
+
+    name = "adamw"
+
+    def __init__(
+        self, weights: Any, gradients: Any = None, *, masters: Any = None, engine: Engine | None = None,
+        **settings: Unpack[_Adam],
+    ) -> None:
+        super().__init__(weights, gradients, masters=masters, engine=engine, **settings)
+
+
+class Lion(Optimizer):
+    """Lion: lr, betas, weight_decay (decoupled), maximize."""
+
+    name = "lion"
+
+    def __init__(
+        self, weights: Any, gradients: Any = None, *, masters: Any = None, engine: Engine | None = None,
+        **settings: Unpack[_Lion],
+    ) -> None:
+        super().__init__(weights, gradients, masters=masters, engine=engine, **settings)
+
+
+class Adagrad(Optimizer):
+    """Adagrad: lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize."""
+
+    name = "adagrad"
+
+    def __init__(
+        self, weights: Any, gradients: Any = None, *, masters: Any = None, engine: Engine | None = None,
+        **settings: Unpack[_Adagrad],
+    ) -> None:
+        super().__init__(weights, gradients, masters=masters, engine=engine, **settings)
+
+
+class RMSprop(Optimizer):
+    """RMSprop: lr, alpha, eps, weight_decay, momentum, centered, maximize."""
+
+    name = "rmsprop"
+
+    def __init__(
+        self, weights: Any, gradients: Any = None, *, masters: Any = None, engine: Engine | None = None,
+        **settings: Unpack[_RMSprop],
+    ) -> None:
+        super().__init__(weights, gradients, masters=masters, engine=engine, **settings)
+
+
+class LAMB(Optimizer):
+    """LAMB: lr, betas, eps, weight_decay (decoupled), maximize."""
+
+    name = "lamb"
+
+    def __init__(
+        self, weights: Any, gradients: Any = None, *, masters: Any = None, engine: Engine | None = None,
+        **settings: Unpack[_LayerWise],
+    ) -> None:
+        super().__init__(weights, gradients, masters=masters, engine=engine, **settings)
+
+
+class NovoGrad(Optimizer):
+    """NovoGrad: lr, betas, eps, weight_decay, maximize."""
+
+    name = "novograd"
+
+    def __init__(
+        self, weights: Any, gradients: Any = None, *, masters: Any = None, engine: Engine | None = None,
+        **settings: Unpack[_LayerWise],
+    ) -> None:
+        super().__init__(weights, gradients, masters=masters, engine=engine, **settings)
+
+
+class Adadelta(Optimizer):
+    """Adadelta: lr, rho, eps, weight_decay, maximize."""
+
+    name = "adadelta"
+
+    def __init__(
+        self, weights: Any, gradients: Any = None, *, masters: Any = None, engine: Engine | None = None,
+        **settings: Unpack[_Adadelta],
+    ) -> None:
+        super().__init__(weights, gradients, masters=masters, engine=engine, **settings)

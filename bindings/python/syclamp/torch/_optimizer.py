@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base class of the optimizers: a torch.optim.Optimizer whose step is one kernel of the library."""
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Callable
+
+import torch
+from torch.optim.optimizer import ParamsT
+
+from .. import _core
+from ._compiler import not_compiled
+from ._state import compact, keep_types, place_states, release_types, renew_master
+
+_CONSTRUCTOR_OPTIONS = ("_max_norm", "_setting_names", "_step_supports_amp_scaling")
+
+
+class FusedOptimizer(torch.optim.Optimizer):
+    """An optimizer of the library for CPU parameters in FP32, FP16 or BF16.
+
+    FP16 and BF16 parameters get FP32 masters, which are part of the state (``state[p]["master"]``). A step updates the masters and
+    writes the rounded weights to the parameters. All state is FP32.
+
+    Do not use this class itself; use one of its subclasses.
+    """
+
+    #: GradScaler of PyTorch asks this, also after pickling, so the default is an attribute of the class.
+    _step_supports_amp_scaling: bool = True
+
+    _kind: str  # the library's name of the optimizer
+
+    def __init__(self, params: ParamsT, defaults: dict[str, Any], *, max_norm: float | None, amp_scaling: bool) -> None:
+        if max_norm is not None and not max_norm >= 0.0:
+            raise ValueError(f"max_norm is {max_norm}; it must be 0 or more, or None for no clipping")
+        self._max_norm = max_norm
+        self._setting_names = tuple(defaults)
+        if not amp_scaling:
+            self._step_supports_amp_scaling = False
+        self._forget_core()
+        super().__init__(params, defaults)
+
+    # --- What a subclass says -----------------------------------------------------------------------------------------------------
+
+    def _moments(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """The names of the moments in PyTorch's state, in the library's order."""
+        raise NotImplementedError
+
+    def _initial(self, name: str, group: dict[str, Any]) -> float:
+        """The value of a moment before the first step."""
+        return 0.0
+
+    # --- Steps --------------------------------------------------------------------------------------------------------------------
+
+    @not_compiled
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Applies the gradients. Waits until the parameters have changed.
+
+        Args:
+            closure: computes the loss again and returns it.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if self._is_applied_by_scaler:
+            return loss
+        core = self._prepare_step()
+        if core is not None:
+            # GradScaler of PyTorch sets both attributes. Flags of several devices add up; no gradient at all is the integer 0.
+            scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
+            skip = found_inf is not None and float(found_inf) != 0.0
+            core.apply(1.0 if scale is None else float(scale), skip, self._max_norm)
+            self._end_step(core)
+        return loss
+
+    def last_step_was_applied(self) -> bool:
+        """True if the last step was applied, False if it was skipped or there was none. Does not wait."""
+        return self._core is not None and self._has_stepped and self._core.last_step_was_applied()
+
+    def applied_steps(self, group: int = 0) -> int:
+        """The number of applied steps of a parameter group. Does not wait."""
+        if self._core is not None and group < len(self._steps):
+            return self._core.applied_steps(group)
+        return max((self._steps_of(self.state[p]) for p in self.param_groups[group]["params"] if p in self.state), default=0)
+
+    @staticmethod
+    def _steps_of(state: dict[str, Any]) -> int:
+        # torch.optim.SGD does not count, but with a momentum from earlier steps the next step is not the first one.
+        return int(state.get("step", 1 if state.get("momentum_buffer") is not None else 0))
+
+    def _prepare_step(self) -> _core.TorchOptimizer | None:
+        """The core with the present gradients and hyper-parameters; None if there is no gradient."""
+        core = self._core
+        if core is None or not self._send_groups(core) or not core.read_gradients():
+            core = self._make_core()
+            if not core.read_gradients():
+                raise RuntimeError("step: the parameters or their gradients change while they are read; do not change them in another thread")
+        for index in core.written:
+            renew_master(self._trained[index], self.state)
+        self._has_stepped = core.gradients > 0
+        return core if self._has_stepped else None
+
+    def _end_step(self, core: _core.TorchOptimizer) -> None:
+        for index, step in enumerate(self._steps):
+            step.fill_(core.applied_steps(index))
+
+    def _settings(self, group: dict[str, Any]) -> dict[str, Any]:
+        settings = {name: group[name] for name in self._setting_names}
+        settings["lr"] = float(settings["lr"])
+        return settings
+
+    def _send_groups(self, core: _core.TorchOptimizer) -> bool:
+        """Sends hyper-parameters that have changed. False: they need another kernel."""
+        if len(self.param_groups) != len(self._sent):
+            return False
+        for index, group in enumerate(self.param_groups):
+            settings = self._settings(group)
+            if settings == self._sent[index]:
+                continue
+            if self._moments(group) != self._moments(self._sent[index]):
+                return False
+            core.set_group(index, settings)
+            self._sent[index] = settings
+        return True
+
+    # --- The core and its state ---------------------------------------------------------------------------------------------------
+
+    def _forget_core(self) -> None:
+        self._core: _core.TorchOptimizer | None = None
+        self._sent: list[dict[str, Any]] = []
+        self._steps: list[torch.Tensor] = []
+        self._trained: list[torch.Tensor] = []  # parameters with state, in the order of the core
+        self._has_stepped = False
+        self._is_applied_by_scaler = False
+
+    def _make_core(self) -> _core.TorchOptimizer:
+        self._save_tensor_moments()
+        steps = [self.applied_steps(index) for index in range(len(self.param_groups))]
+        self._core = None
+        entries, watched, trained = [], [], []
+        for index, group in enumerate(self.param_groups):
+            for position, p in enumerate(group["params"]):
+                if p.requires_grad or p.grad is not None:
+                    names = group.get("param_names")
+                    name = f"parameter {position} of group {index}" if names is None else names[position]
+                    trained.append((p, index, name))
+                else:
+                    watched.append(p)
+        self._steps = [torch.tensor(float(count)) for count in steps]
+        self._trained = [p for p, _, _ in trained]
+        place_states(self, trained)
+        for p, index, name in trained:
+            state = self.state[p]
+            state["step"] = self._steps[index]
+            moments = self._moments(self.param_groups[index])
+            entries.append((p, index, name, state.get("master"), *(state[moment] for moment in moments)))
+        self._sent = [self._settings(group) for group in self.param_groups]
+        core = _core.TorchOptimizer(torch.Tensor, self._kind, entries, watched, self._sent)
+        core.set_steps(steps)
+        self._load_tensor_moments(core)
+        self._core = core
+        return core
+
+    def _save_tensor_moments(self) -> None:
+        """NovoGrad keeps one number per tensor in the core."""
+
+    def _load_tensor_moments(self, core: _core.TorchOptimizer) -> None:
+        """The opposite of `_save_tensor_moments`."""
+
+    @not_compiled
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        super().add_param_group(param_group)
+        if self._core is not None:
+            self._save_tensor_moments()
+            self._sent = []  # the next step makes a new core
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state as PyTorch's optimizers return it, with the additional entry ``master`` for FP16 and BF16 parameters."""
+        self._save_tensor_moments()
+        state_dict = super().state_dict()
+        # One count per parameter: PyTorch's optimizers would add to a shared one several times.
+        state_dict["state"] = {
+            key: {name: value.clone() if name == "step" else value for name, value in entry.items()}
+            for key, entry in state_dict["state"].items()
+        }
+        return state_dict
+
+    @not_compiled
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Loads a state of this class, or of the optimizer of the same name in torch.optim.
+
+        Unlike PyTorch's optimizers it keeps FP32 state of FP16 and BF16 parameters in FP32.
+        """
+        state_dict = state_dict.copy()
+        pre_hooks, post_hooks = self._optimizer_load_state_dict_pre_hooks, self._optimizer_load_state_dict_post_hooks
+        for pre_hook in pre_hooks.values():
+            changed = pre_hook(self, state_dict)
+            if changed is not None:
+                state_dict = changed
+        # PyTorch casts state tensors to the type of the parameter, so they are hidden from it.
+        self._optimizer_load_state_dict_pre_hooks = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks = OrderedDict()
+        try:
+            super().load_state_dict({**state_dict, "state": keep_types(state_dict["state"])})
+        finally:
+            self._optimizer_load_state_dict_pre_hooks, self._optimizer_load_state_dict_post_hooks = pre_hooks, post_hooks
+        release_types(self.state)
+        self._forget_core()
+        for post_hook in post_hooks.values():
+            post_hook(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._save_tensor_moments()
+        options = {name: self.__dict__[name] for name in _CONSTRUCTOR_OPTIONS if name in self.__dict__}
+        return {**super().__getstate__(), "state": compact(self.state), "options": options}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        options = state.pop("options", {})  # PyTorch's load_state_dict calls this function, too, without options
+        self._forget_core()
+        super().__setstate__(state)
+        self.__dict__.update(options)
+

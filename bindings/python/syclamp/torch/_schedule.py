@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Learning-rate schedules that count applied steps."""
+from __future__ import annotations
+
+from typing import Any
+
+from torch.optim.lr_scheduler import LRScheduler
+
+from ._optimizer import FusedOptimizer
+
+
+class AppliedStepSchedule:
+    """Advances a learning-rate scheduler only after steps that were applied.
+
+    A fused optimizer hides a skipped step from the training loop, so that a scheduler advances although no weight has changed.
+
+        schedule = AppliedStepSchedule(torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 1000))
+        ...
+        scaler.step(optimizer)
+        scaler.update()
+        schedule.step()
+
+    Args:
+        scheduler: a scheduler of torch.optim.lr_scheduler, whose optimizer is one of this package
+    """
+
+    def __init__(self, scheduler: LRScheduler) -> None:
+        optimizer = scheduler.optimizer
+        if not isinstance(optimizer, FusedOptimizer):
+            raise TypeError(f"AppliedStepSchedule: the optimizer is {type(optimizer).__name__}, which does not tell whether a step was "
+                            "applied; use an optimizer of syclamp.torch")
+        self.scheduler = scheduler
+        self.optimizer = optimizer
+
+    def step(self, *args: Any, **kwargs: Any) -> None:
+        """Advances the schedule if the last step of the optimizer was applied. Does not wait."""
+        if self.optimizer.last_step_was_applied():
+            self.scheduler.step(*args, **kwargs)
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.scheduler.state_dict()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.scheduler.load_state_dict(state_dict)
+
+    def get_last_lr(self) -> list[float]:
+        return self.scheduler.get_last_lr()  # type: ignore[return-value]

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real accelerate, Lightning and transformers with the optimizers and the scaler of syclamp.torch."""
+import math
+
+import lightning
+import pytest
+import torch
+from accelerate import Accelerator
+from accelerate.optimizer import AcceleratedOptimizer
+from accelerate.scheduler import AcceleratedScheduler
+from lightning.pytorch.plugins import MixedPrecision
+from torch_cases import distance, loss_of, make_batches, make_model
+from transformers import Trainer, TrainingArguments
+
+import syclamp.torch
+
+
+def test_accelerate_prepare_keeps_fp32_state():
+    """`prepare` calls load_state_dict, which PyTorch's optimizers answer by rounding the state to FP16."""
+    model = make_model(dtype=torch.float16)
+    optimizer = syclamp.torch.AdamW(model.parameters(), lr=0.01)
+    batch = tuple(part.half() for part in make_batches(1)[0])
+    loss_of(model, batch).backward()
+    optimizer.step()
+    masters = [optimizer.state[p]["master"].clone() for p in model.parameters()]
+    assert any(not torch.equal(master, p.detach().float()) for master, p in zip(masters, model.parameters()))
+    accelerator = Accelerator(cpu=True)
+    model, wrapped = accelerator.prepare(model, optimizer)
+    assert isinstance(wrapped, AcceleratedOptimizer)
+    for master, p in zip(masters, model.parameters()):
+        state = wrapped.optimizer.state[p]
+        assert torch.equal(state["master"], master)
+        assert all(value.dtype is torch.float32 for value in state.values())
+    before = [p.detach().clone() for p in model.parameters()]
+    wrapped.zero_grad()
+    accelerator.backward(loss_of(model, batch))
+    accelerator.clip_grad_norm_(model.parameters(), 1.0)
+    wrapped.step()
+    assert wrapped.optimizer.applied_steps() == 2
+    assert distance(before, model.parameters()) > 0
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_accelerate_schedules_and_skipped_steps(ours):
+    """accelerate#4242: a fused optimizer hides a skipped step, and the schedule advances. Our scaler does not call `step` for it."""
+    Accelerator(cpu=True)  # AcceleratedScheduler asks its state
+    model = make_model()
+    if ours:
+        optimizer, scaler = syclamp.torch.AdamW(model.parameters(), lr=1.0), syclamp.torch.GradScaler()
+    else:
+        optimizer, scaler = torch.optim.AdamW(model.parameters(), lr=1.0, fused=True), torch.amp.GradScaler("cpu")
+    wrapped = AcceleratedOptimizer(optimizer, scaler=scaler)
+    schedule = AcceleratedScheduler(torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5), wrapped)
+    for step, batch in enumerate(make_batches(4)):
+        wrapped.zero_grad()
+        scaler.scale(loss_of(model, batch)).backward()
+        if step in (1, 2):
+            model[0].bias.grad[0] = math.inf
+        wrapped.step()
+        assert wrapped.step_was_skipped == (ours and step in (1, 2))
+        schedule.step()
+    assert schedule.get_last_lr() == [0.25 if ours else 0.0625]
+    assert scaler.get_scale() == 2.0**14
+
+
+class Regression(lightning.LightningModule):
+    def __init__(self, max_norm=None, broken=()):
+        super().__init__()
+        self.model, self.max_norm, self.broken, self.losses = make_model(), max_norm, broken, []
+
+    def training_step(self, batch, index):
+        loss = loss_of(self.model, batch)
+        self.losses.append(loss.item())
+        return loss * (math.inf if index in self.broken else 1.0)
+
+    def configure_optimizers(self):
+        return syclamp.torch.AdamW(self.parameters(), lr=0.01, max_norm=self.max_norm)
+
+
+def fit(module, scaler, folder, **settings):
+    trainer = lightning.Trainer(accelerator="cpu", max_steps=6, logger=False, enable_checkpointing=False, enable_progress_bar=False,
+                                enable_model_summary=False, default_root_dir=folder,
+                                plugins=[MixedPrecision("16-mixed", "cpu", scaler=scaler)], **settings)
+    trainer.fit(module, torch.utils.data.DataLoader(make_batches(1) * 8, batch_size=None))
+    return trainer
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lightning_mixed_precision(tmp_path):
+    scaler = syclamp.torch.GradScaler(init_scale=2.0**10)
+    module = Regression(max_norm=1.0, broken=(2,))
+    trainer = fit(module, scaler, tmp_path)
+    assert [record.outcome for record in scaler.ledger()] == ["applied", "applied", "skipped_nan", "applied", "applied", "applied"] or \
+        [record.outcome for record in scaler.ledger()][2].startswith("skipped")
+    assert trainer.optimizers[0].applied_steps() == 5
+    assert module.losses[-1] < module.losses[0]
+    assert scaler.get_scale() == 2.0**9
+    with pytest.raises(RuntimeError, match="clipping"):  # Lightning refuses to clip for optimizers that unscale: max_norm does it
+        fit(Regression(), syclamp.torch.GradScaler(), tmp_path, gradient_clip_val=1.0)
+
+
+class RegressionModel(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.model = make_model()
+
+    def forward(self, x, labels):
+        return {"loss": torch.nn.functional.mse_loss(self.model(x), labels)}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_transformers_trainer_with_a_custom_optimizer(tmp_path):
+    rows = [{"x": x, "labels": y} for inputs, targets in make_batches(4) for x, y in zip(inputs, targets)]
+    model = RegressionModel()
+    optimizer = syclamp.torch.AdamW(model.parameters(), lr=0.01, max_norm=1.0)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=8)
+    arguments = TrainingArguments(output_dir=str(tmp_path), max_steps=8, per_device_train_batch_size=16, use_cpu=True, report_to=[], bf16=True,
+                                  save_steps=4, logging_steps=4, disable_tqdm=True, seed=1)
+    trainer = Trainer(model=model, args=arguments, train_dataset=rows, optimizers=(optimizer, schedule))
+    trainer.train()
+    assert optimizer.applied_steps() == 8
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    assert losses[-1] < losses[0]
+    weights = [p.detach().clone() for p in model.parameters()]
+    other = RegressionModel()
+    resumed = syclamp.torch.AdamW(other.parameters(), lr=0.01, max_norm=1.0)
+    trainer = Trainer(model=other, args=arguments, train_dataset=rows, optimizers=(resumed, torch.optim.lr_scheduler.LinearLR(resumed, total_iters=8)))
+    trainer.train(resume_from_checkpoint=str(tmp_path / "checkpoint-4"))
+    assert resumed.applied_steps() == 8
+    assert distance(weights, other.parameters()) == 0

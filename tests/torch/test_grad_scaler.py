@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: Apache-2.0
+"""syclamp.torch.GradScaler against torch.amp.GradScaler: the scenarios of PyTorch's documentation, with equal gradients on both sides.
+
+Scales and growth trackers must be bit-identical. Weights must agree within the bound of `allowed`."""
+import copy
+import io
+import math
+import pickle
+
+import pytest
+import torch
+from torch_cases import UNIT, allowed, distance, loss_of, make_batches, make_gradients, make_model, make_parameters, set_gradients
+
+import syclamp.torch
+from syclamp import _core
+
+INFINITE = (2, 3, 7)  # steps with an Inf
+
+
+def scaled(gradients, scale, step):
+    result = [g * scale for g in gradients]
+    if step in INFINITE:
+        result[step % len(result)].view(-1)[0] = math.inf if step != 3 else math.nan
+    return result
+
+
+def both_scalers(**settings):
+    ours, theirs = syclamp.torch.GradScaler(**settings), torch.amp.GradScaler("cpu", **settings)
+    for scaler in (ours, theirs):
+        scaler.scale(torch.ones(()))
+    return ours, theirs
+
+
+def same_numbers(ours, theirs):
+    assert ours.get_scale() == theirs.get_scale()
+    assert ours._get_growth_tracker() == theirs._get_growth_tracker()
+
+
+@pytest.mark.parametrize("unscale", [False, True])
+@pytest.mark.parametrize("make", ["fused", "torch", "torch fused"])
+def test_steps_overflows_and_scales_are_those_of_torch(make, unscale):
+    ours, theirs = make_parameters(), make_parameters()
+    optimizer = {"fused": lambda: syclamp.torch.AdamW(ours), "torch": lambda: torch.optim.AdamW(ours),
+                 "torch fused": lambda: torch.optim.AdamW(ours, fused=True)}[make]()
+    reference = torch.optim.AdamW(theirs)
+    scaler, reference_scaler = both_scalers(init_scale=1024.0, growth_factor=1.7, backoff_factor=0.3, growth_interval=2)
+    for step, gradients in enumerate(make_gradients(9)):
+        set_gradients(ours, scaled(gradients, scaler.get_scale(), step))
+        set_gradients(theirs, scaled(gradients, reference_scaler.get_scale(), step))
+        for s, o, parameters in ((scaler, optimizer, ours), (reference_scaler, reference, theirs)):
+            if unscale:
+                s.unscale_(o)
+                if step not in INFINITE:
+                    assert distance([p.grad for p in parameters], gradients) <= 8 * UNIT
+            s.step(o)
+            s.update()
+        same_numbers(scaler, reference_scaler)
+    assert distance(ours, theirs) <= allowed(theirs, 9, 1e-3)
+    assert [record.outcome for record in scaler.ledger()] == [
+        "applied" if i not in INFINITE else "skipped_nan" if i == 3 else "skipped_inf" for i in range(9)]
+
+
+def test_a_step_takes_three_kernels_and_one_wait():
+    parameters = make_parameters(torch.float16)
+    optimizer, scaler = syclamp.torch.AdamW(parameters, max_norm=1.0), syclamp.torch.GradScaler(init_scale=8.0)
+    scaler.scale(torch.ones(()))
+    for step, gradients in enumerate(make_gradients(5, torch.float16)):
+        set_gradients(parameters, gradients)
+        waits, kernels = _core.torch_host_waits(), _core.torch_kernels()
+        scaler.step(optimizer)
+        scaler.update()
+        applied = optimizer.last_step_was_applied(), optimizer.applied_steps()
+        if step > 1:  # the first step makes the tables
+            assert _core.torch_host_waits() - waits == 1
+            assert _core.torch_kernels() - kernels == 3
+        assert applied == (True, step + 1)
+
+
+def test_clipping_of_unscaled_and_of_scaled_gradients():
+    for place in ("constructor", "unscaled", "scaled"):
+        ours, theirs = make_parameters(), make_parameters()
+        optimizer, reference = syclamp.torch.SGD(ours, lr=0.1, max_norm=0.5 if place == "constructor" else None), torch.optim.SGD(theirs, lr=0.1)
+        scaler, reference_scaler = both_scalers(init_scale=64.0, growth_interval=2)
+        for step, gradients in enumerate(make_gradients(6)):
+            for s, o, parameters in ((scaler, optimizer, ours), (reference_scaler, reference, theirs)):
+                set_gradients(parameters, scaled(gradients, s.get_scale(), step))
+                if place == "scaled":
+                    torch.nn.utils.clip_grad_norm_(parameters, 0.5 * s.get_scale())
+                elif place == "unscaled" or parameters is theirs:
+                    s.unscale_(o)
+                    torch.nn.utils.clip_grad_norm_(parameters, 0.5)
+                s.step(o)
+                s.update()
+            same_numbers(scaler, reference_scaler)
+        assert distance(ours, theirs) <= allowed(theirs, 6, 0.1), place
+
+
+def train_model(scaler, make_optimizer, use):
+    model = make_model()
+    optimizer = make_optimizer(model.parameters(), lr=0.05)
+    use(model, optimizer, scaler)
+    return list(model.parameters())
+
+
+def accumulate(model, optimizer, scaler):
+    for index, batch in enumerate(make_batches(9)):
+        scaler.scale(loss_of(model, batch) / 3).backward()
+        if index % 3 == 2:
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+
+
+def penalize(model, optimizer, scaler):
+    for batch in make_batches(4):
+        optimizer.zero_grad()
+        loss = loss_of(model, batch)
+        gradients = torch.autograd.grad(scaler.scale(loss), list(model.parameters()), create_graph=True)
+        gradients = [g / scaler.get_scale() for g in gradients]
+        penalty = sum(g.square().sum() for g in gradients)
+        scaler.scale(loss + 0.1 * penalty).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def many_losses(model, optimizer, scaler):
+    for first, second in zip(make_batches(4), make_batches(4, seed=9)):
+        optimizer.zero_grad()
+        losses = [loss_of(model, first), 0.3 * loss_of(model, second)]
+        for loss in scaler.scale(losses):
+            loss.backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
+@pytest.mark.parametrize("use", [accumulate, penalize, many_losses])
+@pytest.mark.parametrize("make", [syclamp.torch.SGD, torch.optim.SGD])
+def test_accumulation_penalty_and_several_losses(use, make):
+    """Both sides compute gradients with PyTorch from weights that differ by rounding, so errors feed back: for this model the loss is smooth, and 4
+    steps of 0.05 amplify by less than 2. Powers of two scale exactly."""
+    ours = train_model(syclamp.torch.GradScaler(init_scale=128.0, growth_interval=2), make, use)
+    theirs = train_model(torch.amp.GradScaler("cpu", init_scale=128.0, growth_interval=2), torch.optim.SGD, use)
+    assert distance(ours, theirs) <= 2 * allowed(theirs, 4, 0.05)
+    assert distance(ours, list(make_model().parameters())) > 1e-3
+
+
+@pytest.mark.parametrize("first_overflows, second_overflows", [(True, False), (False, True), (True, True), (False, False)])
+def test_several_optimizers_share_a_scale(first_overflows, second_overflows):
+    """An optimizer with finite gradients steps although another one is skipped, and the scale backs off whichever it is."""
+    numbers = []
+    for module, scaler in ((syclamp.torch, syclamp.torch.GradScaler(init_scale=4.0)), (torch.optim, torch.amp.GradScaler("cpu", init_scale=4.0))):
+        models = make_model(5), make_model(6)
+        before = [copy.deepcopy(model) for model in models]
+        optimizers = module.AdamW(models[0].parameters()), module.SGD(models[1].parameters(), lr=0.1, momentum=0.9)
+        batch = make_batches(1)[0]
+        scaler.scale(loss_of(models[0], batch) + loss_of(models[1], batch)).backward()
+        for model, overflows in zip(models, (first_overflows, second_overflows)):
+            if overflows:
+                model[0].bias.grad[3] = math.inf
+        for optimizer in optimizers:
+            scaler.step(optimizer)
+        scaler.update()
+        changed = [distance(model.parameters(), old.parameters()) > 0 for model, old in zip(models, before)]
+        assert changed == [not first_overflows, not second_overflows]
+        numbers.append((scaler.get_scale(), scaler._get_growth_tracker()))
+    assert numbers[0] == numbers[1] == ((2.0, 0) if first_overflows or second_overflows else (4.0, 1))
+
+
+def test_autocast_in_fp16_and_bf16():
+    for dtype in (torch.float16, torch.bfloat16):
+        losses, batch = [], make_batches(1)[0]
+        start = loss_of(make_model(), batch).item()
+        for optimizer_class, scaler in ((syclamp.torch.AdamW, syclamp.torch.GradScaler(init_scale=2.0**10)),
+                                        (torch.optim.AdamW, torch.amp.GradScaler("cpu", init_scale=2.0**10))):
+            model = make_model()
+            optimizer = optimizer_class(model.parameters(), lr=0.01)
+            for _ in range(20):
+                optimizer.zero_grad()
+                with torch.autocast("cpu", dtype):
+                    loss = loss_of(model, batch)
+                scaler.scale(loss).backward()
+                scaler.step(optimizer)
+                scaler.update()
+            losses.append(loss.item())
+        # The forward pass rounds to 8 bits (BF16) or 11 bits, and 20 steps amplify: the losses agree to a few units of 2^-8.
+        assert losses[0] < 0.9 * start and abs(losses[0] - losses[1]) < 4 * 2.0**-8 * losses[1]
+
+
+def test_16_bit_gradients():
+    """PyTorch refuses to unscale FP16 gradients. Inside the step they are unscaled in FP32."""
+    for dtype in (torch.float16, torch.bfloat16):
+        parameters = make_parameters(dtype)
+        optimizer, scaler = syclamp.torch.SGD(parameters, lr=1.0), syclamp.torch.GradScaler(init_scale=2.0**12)
+        scaler.scale(torch.ones(()))
+        gradient = 2.0**-25  # below the smallest FP16 number, but not after scaling
+        set_gradients(parameters, [torch.full(p.shape, gradient * 2.0**12, dtype=dtype) for p in parameters])
+        before = [p.detach().float() for p in parameters]
+        scaler.step(optimizer)
+        scaler.update()
+        for p, old in zip(parameters, before):
+            assert torch.equal(optimizer.state[p]["master"], old - gradient)
+    set_gradients(parameters, [torch.ones(p.shape, dtype=dtype) for p in parameters])
+    scaler.unscale_(optimizer)
+    assert parameters[0].grad[0, 0] == 2.0**-12
+    scaler.step(optimizer)
+    scaler.update()
+    assert distance([optimizer.state[parameters[0]]["master"]], [before[0] - gradient - 2.0**-12]) <= 8 * UNIT
+    half = make_parameters(torch.float16)
+    set_gradients(half, [torch.ones(p.shape, dtype=torch.float16) for p in half])
+    with pytest.raises(ValueError, match="Attempting to unscale FP16 gradients.*max_norm"):
+        scaler.unscale_(syclamp.torch.SGD(half))
+
+
+def test_misuse_is_reported_as_by_torch():
+    parameters = make_parameters()
+    for scaler, optimizer in ((syclamp.torch.GradScaler(), syclamp.torch.SGD(parameters)), (torch.amp.GradScaler("cpu"), torch.optim.SGD(parameters))):
+        for call in (lambda: scaler.step(optimizer), scaler.update, lambda: scaler.unscale_(optimizer)):
+            with pytest.raises(AssertionError, match="_scale is None"):
+                call()
+        scaler.scale(torch.ones(()))
+        with pytest.raises(AssertionError, match="No inf checks were recorded prior to update"):
+            scaler.update()
+        set_gradients(parameters, make_gradients(1)[0])
+        scaler.unscale_(optimizer)
+        with pytest.raises(RuntimeError, match="already been called"):
+            scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        with pytest.raises(RuntimeError, match="already been called"):
+            scaler.step(optimizer)
+        with pytest.raises(RuntimeError, match="after step"):
+            scaler.unscale_(optimizer)
+        with pytest.raises(AssertionError, match="may only be pickled"):
+            pickle.dumps(scaler)
+        scaler.update()
+        with pytest.raises(RuntimeError, match="[Cc]losure"):
+            scaler.step(optimizer, closure=lambda: None)
+
+
+def test_no_gradients_at_all():
+    """PyTorch fails with an assertion. Here the step does nothing and the scale stays."""
+    parameters = make_parameters()
+    optimizer, scaler = syclamp.torch.AdamW(parameters), syclamp.torch.GradScaler(init_scale=4.0, growth_interval=1)
+    scaler.scale(torch.ones(()))
+    scaler.step(optimizer)
+    scaler.update()
+    assert (scaler.get_scale(), scaler._get_growth_tracker(), optimizer.applied_steps()) == (4.0, 0, 0)
+    set_gradients(parameters, make_gradients(1)[0])
+    scaler.step(optimizer)
+    scaler.update()
+    assert (scaler.get_scale(), optimizer.applied_steps()) == (8.0, 1)
+    with pytest.raises(AssertionError, match="No inf checks"):
+        scaler.step(torch.optim.SGD(make_parameters()))
+
+
+def test_sparse_gradients():
+    embedding = torch.nn.Embedding(10, 3, sparse=True)
+    scaler = syclamp.torch.GradScaler(init_scale=4.0)
+    for value, scale in ((1.0, 4.0), (math.inf, 2.0)):
+        embedding.zero_grad()
+        scaler.scale(value * embedding(torch.tensor([1, 2])).sum()).backward()
+        with pytest.raises(TypeError, match="sparse=False"):
+            scaler.step(syclamp.torch.SGD(embedding.parameters()))
+        scaler = syclamp.torch.GradScaler(init_scale=4.0)
+        scaler.scale(torch.ones(()))
+        before = embedding.weight.detach().clone()
+        scaler.step(torch.optim.SparseAdam(embedding.parameters()))  # an optimizer that takes them
+        scaler.update()
+        assert torch.equal(embedding.weight, before) == math.isinf(value)
+        assert scaler.get_scale() == scale
+
+
+def test_disabled_scaler_passes_everything_through():
+    parameters, plain = make_parameters(), make_parameters()
+    scaler = syclamp.torch.GradScaler(enabled=False)
+    optimizer, reference = syclamp.torch.AdamW(parameters), syclamp.torch.AdamW(plain)
+    loss = torch.ones(())
+    assert scaler.scale(loss) is loss
+    for gradients in make_gradients(2):
+        set_gradients(parameters, gradients)
+        set_gradients(plain, gradients)
+        scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+        reference.step()
+    assert all(torch.equal(p, q) for p, q in zip(parameters, plain))
+    assert (scaler.get_scale(), scaler.state_dict(), scaler.is_enabled(), scaler.ledger()) == (1.0, {}, False, [])
+    scaler.load_state_dict({"scale": 3.0})
+    with pytest.raises(RuntimeError, match="disabled instance"):
+        syclamp.torch.GradScaler().load_state_dict({})
+
+
+def advance(scaler, overflows):
+    p = torch.nn.Parameter(torch.ones(3))
+    optimizer = syclamp.torch.SGD([p])
+    scaler.scale(torch.ones(()))
+    trace = []
+    for overflow in overflows:
+        p.grad = torch.full((3,), math.inf if overflow else 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+        trace.append((scaler.get_scale(), scaler._get_growth_tracker()))
+    return trace
+
+
+@pytest.mark.parametrize("way", ["state_dict", "from torch", "to torch", "pickle", "deepcopy"])
+@pytest.mark.parametrize("before", [0, 1, 5])
+def test_state_continues_in_every_direction(way, before):
+    settings = dict(init_scale=256.0, growth_factor=3.0, backoff_factor=0.25, growth_interval=4)
+    source = (torch.amp.GradScaler("cpu", **settings) if way == "from torch" else syclamp.torch.GradScaler(**settings))
+    advance(source, [False, True, False, False, False, False][:before])
+    if way in ("pickle", "deepcopy"):
+        target = pickle.loads(pickle.dumps(source)) if way == "pickle" else copy.deepcopy(source)
+    else:
+        target = torch.amp.GradScaler("cpu") if way == "to torch" else syclamp.torch.GradScaler()
+        if before == 1:
+            advance(target, [True])  # one that is already in use
+        file = io.BytesIO()
+        torch.save(source.state_dict(), file)
+        file.seek(0)
+        target.load_state_dict(torch.load(file, weights_only=True))
+    assert target.get_scale() == source.get_scale() and target.get_growth_factor() == 3.0
+    rest = [False] * 5 + [True, False]
+    assert advance(target, rest) == advance(source, rest)
+
+
+def test_state_of_a_policy_with_memory_is_complete():
+    """Megatron's hysteresis counts overflows, which PyTorch's five entries do not hold."""
+    source, target = syclamp.torch.GradScaler(policy="megatron"), syclamp.torch.GradScaler(policy="megatron")
+    first = advance(source, [True, True])
+    assert first[0] == (2.0**32, 0) and first[1] == (2.0**31, 0)
+    target.load_state_dict(source.state_dict())
+    assert advance(target, [True])[0] == (2.0**30, 0)
+
+
+def test_numbers_can_be_changed():
+    scaler, reference = both_scalers(init_scale=8.0, growth_interval=3)
+    for s in (scaler, reference):
+        s.set_growth_factor(4.0)
+        s.set_backoff_factor(0.125)
+        s.set_growth_interval(2)
+    assert advance(scaler, [False, False, True, False]) == advance(reference, [False, False, True, False])
+    for new_scale in (48.0, torch.tensor(96.0)):
+        for s in (scaler, reference):
+            s.update(new_scale)
+        same_numbers(scaler, reference)
+    assert scaler.get_scale() == 96.0 and scaler._scale.dtype is torch.float32 and scaler._growth_tracker.dtype is torch.int32
+    with pytest.raises(AssertionError):
+        scaler.update(torch.ones(2))
+    with pytest.raises(ValueError, match='"cuda"'):
+        syclamp.torch.GradScaler("cuda")
+
+
+def test_other_code_may_raise_the_flag():
+    """ShardedGradScaler and others write `found_inf_per_device` between `unscale_` and `step`."""
+    scaler, reference = both_scalers(init_scale=8.0)
+    for s, make in ((scaler, syclamp.torch.SGD), (reference, torch.optim.SGD)):
+        parameters = make_parameters()
+        before = [p.detach().clone() for p in parameters]
+        optimizer = make(parameters)
+        set_gradients(parameters, make_gradients(1)[0])
+        s.unscale_(optimizer)
+        for flag in s._per_optimizer_states[id(optimizer)]["found_inf_per_device"].values():
+            flag.fill_(1.0)
+        s.step(optimizer)
+        s.update()
+        assert all(torch.equal(p, q) for p, q in zip(parameters, before))
+    same_numbers(scaler, reference)
+    assert scaler.get_scale() == 4.0
+
+
+def test_gradients_broken_after_unscale_are_applied():
+    """Like PyTorch, which does not look at gradients twice."""
+    parameters = make_parameters()
+    optimizer, scaler = syclamp.torch.SGD(parameters), syclamp.torch.GradScaler()
+    scaler.scale(torch.ones(()))
+    set_gradients(parameters, make_gradients(1)[0])
+    scaler.unscale_(optimizer)
+    parameters[0].grad.fill_(math.inf)
+    scaler.step(optimizer)
+    scaler.update()
+    assert not parameters[0].isfinite().any() and scaler.get_scale() == 65536.0
+
+
+def test_hooks_that_change_gradients_run_before_the_inspection():
+    parameters = make_parameters()
+    optimizer, scaler = syclamp.torch.SGD(parameters), syclamp.torch.GradScaler(init_scale=2.0)
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: [p.grad.nan_to_num_(posinf=0.0) for p in parameters] and None)
+    calls = []
+    optimizer.register_step_post_hook(lambda o, args, kwargs: calls.append(1))
+    scaler.scale(torch.ones(()))
+    set_gradients(parameters, make_gradients(1)[0])
+    scaler.step(optimizer)
+    scaler.update()
+    assert calls == [1] and optimizer.applied_steps() == 1
+
+
+def test_is_a_real_subclass_and_has_a_ledger():
+    scaler = syclamp.torch.GradScaler(ledger_size=2)
+    assert isinstance(scaler, torch.amp.GradScaler)
+    advance(scaler, [False, True, False])
+    assert [(record.outcome, record.scale) for record in scaler.ledger()] == [("skipped_inf", 65536.0), ("applied", 32768.0)]
+    assert scaler.ledger()[0].first_nonfinite_name == "parameter 0 of group 0"
+
+
+def test_records_reach_handlers_and_tensorboard(tmp_path):
+    from syclamp.tensorboard import LedgerWriter
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    scaler, seen = syclamp.torch.GradScaler(), []
+    with LedgerWriter(scaler, tmp_path):
+        remove = scaler.on_step(lambda record: seen.append(record.outcome))
+        advance(scaler, [False, True])
+        scaler.engine.wait()
+        scaler.report()
+        remove()
+        advance(scaler, [False])
+    assert seen == ["applied", "skipped_inf"]
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert [event.value for event in events.Scalars("syclamp/scale")] == [65536.0, 65536.0, 32768.0]

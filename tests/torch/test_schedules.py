@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every scheduler of torch.optim.lr_scheduler drives our optimizers as it drives PyTorch's; and schedules that count applied steps."""
+import inspect
+import math
+
+import pytest
+import torch
+from torch.optim import lr_scheduler
+from torch_cases import allowed, distance, make_gradients, make_parameters, set_gradients
+
+import syclamp.torch
+
+ARGUMENTS = {
+    "ChainedScheduler": None, "SequentialLR": None,
+    "ConstantLR": dict(factor=0.5, total_iters=3), "CosineAnnealingLR": dict(T_max=5), "CosineAnnealingWarmRestarts": dict(T_0=3),
+    "CyclicLR": dict(base_lr=0.001, max_lr=0.1, step_size_up=2), "ExponentialLR": dict(gamma=0.7), "LambdaLR": dict(lr_lambda=lambda step: 1 / (step + 1)),
+    "LinearLR": dict(total_iters=4), "MultiplicativeLR": dict(lr_lambda=lambda step: 0.9), "MultiStepLR": dict(milestones=[2, 4]),
+    "OneCycleLR": dict(max_lr=0.1, total_steps=12), "PolynomialLR": dict(total_iters=6), "ReduceLROnPlateau": dict(patience=0), "StepLR": dict(step_size=2),
+}
+ABSTRACT = {"LRScheduler", "_LRScheduler"}
+
+
+def make_scheduler(name, optimizer):
+    if name == "ChainedScheduler":
+        return lr_scheduler.ChainedScheduler([make_scheduler("ConstantLR", optimizer), make_scheduler("ExponentialLR", optimizer)])
+    if name == "SequentialLR":
+        return lr_scheduler.SequentialLR(optimizer, [make_scheduler("LinearLR", optimizer), make_scheduler("StepLR", optimizer)], milestones=[3])
+    return getattr(lr_scheduler, name)(optimizer, **ARGUMENTS[name])
+
+
+def test_no_scheduler_is_forgotten():
+    existing = {name for name, value in vars(lr_scheduler).items()
+                if inspect.isclass(value) and issubclass(value, lr_scheduler.LRScheduler) and not name.startswith("_")}
+    assert existing - ABSTRACT == set(ARGUMENTS)
+
+
+@pytest.mark.parametrize("optimizer", ["AdamW", "SGD"])
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_schedulers(name, optimizer):
+    ours, theirs = make_parameters(), make_parameters()
+    settings = dict(lr=0.02) | (dict(momentum=0.9) if optimizer == "SGD" else {})
+    pairs = [(ours, getattr(syclamp.torch, optimizer)(ours, **settings)), (theirs, getattr(torch.optim, optimizer)(theirs, **settings))]
+    schedulers = [make_scheduler(name, o) for _, o in pairs]
+    rates = set()
+    for gradients in make_gradients(8):
+        for (parameters, o), scheduler in zip(pairs, schedulers):
+            set_gradients(parameters, gradients)
+            o.step()
+            scheduler.step(*([1.0] if name == "ReduceLROnPlateau" else []))
+        assert pairs[0][1].param_groups[0]["lr"] == pairs[1][1].param_groups[0]["lr"]
+        rates.add(pairs[0][1].param_groups[0]["lr"])
+    assert len(rates) > 1
+    assert distance(ours, theirs) <= allowed(theirs, 8, 0.1)
+
+
+@pytest.mark.parametrize("scaler_class", [syclamp.torch.GradScaler, torch.amp.GradScaler])
+def test_a_schedule_advances_on_applied_steps_only(scaler_class):
+    parameters = make_parameters()
+    optimizer, scaler = syclamp.torch.AdamW(parameters), scaler_class("cpu")
+    schedule = syclamp.torch.AppliedStepSchedule(lr_scheduler.StepLR(optimizer, 1, gamma=0.5))
+    scaler.scale(torch.ones(()))
+    for step, gradients in enumerate(make_gradients(6)):
+        set_gradients(parameters, gradients)
+        if step in (0, 3, 4):
+            parameters[0].grad[0, 0] = math.inf
+        scaler.step(optimizer)
+        scaler.update()
+        schedule.step()
+    assert schedule.get_last_lr() == [1e-3 * 0.5**3]
+    other = syclamp.torch.AppliedStepSchedule(lr_scheduler.StepLR(optimizer, 1, gamma=0.5))
+    other.load_state_dict(schedule.state_dict())
+    assert other.scheduler.last_epoch == 3
+    with pytest.raises(TypeError, match="does not tell whether"):
+        syclamp.torch.AppliedStepSchedule(lr_scheduler.StepLR(torch.optim.SGD(parameters), 1))
