@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -82,6 +83,25 @@ std::vector<tuning_number> numbers_of(const Tuning& tuning) {
   std::vector<tuning_number> numbers;
   for (std::size_t i = 0; i < count; ++i) numbers.push_back({Tuning::names[i], values[i]});
   return numbers;
+}
+
+/// The size of sub-groups that a class asks for; 0 if the compiler chooses.
+template <typename Tuning>
+constexpr std::uint32_t sub_group_size_of(const Tuning& tuning) {
+  if constexpr (requires { tuning.sub_group_size; }) {
+    return tuning.sub_group_size;
+  } else {
+    return 0;
+  }
+}
+
+/// The profile without the sizes of sub-groups that a device does not offer: a kernel that asks for them fails there.
+inline profile with_offered_sub_groups(profile tuned, std::span<const std::size_t> offered) {
+  for_each_class(tuned, [&](std::string_view, auto& tuning) {
+    if constexpr (requires { tuning.sub_group_size; })
+      if (std::ranges::find(offered, tuning.sub_group_size) == offered.end()) tuning.sub_group_size = 0;
+  });
+  return tuned;
 }
 
 /// The largest work-group of a profile.

@@ -36,10 +36,12 @@ struct operation_base {
   std::string_view family;  ///< operations that are used together are compiled together
   std::vector<std::string> (*parameter_types)();
 
-  // Of the class by which the operation is tuned: its type, its numbers in a profile, and among them the work-group.
+  // Of the class by which the operation is tuned: its type, its numbers in a profile, and among them the sizes of
+  // work-groups and of sub-groups.
   std::string (*tuning_type)();
   std::vector<tuning_number> (*tuning_numbers)(const profile&);
   std::uint32_t (*group_size)(const profile&);
+  std::uint32_t (*sub_group_size)(const profile&);  ///< 0: the compiler's choice
 
   bool is_optional = false;  ///< does not exist on every device: compiled at first use, never by `engine::compile_all`
 };
@@ -64,6 +66,7 @@ struct operation : operation_base {
                        &type_name<std::remove_cvref_t<decltype(tuning(std::declval<const profile&>()))>>,
                        [](const profile& tuned) { return numbers_of(tuning(tuned)); },
                        [](const profile& tuned) { return tuning(tuned).group_size; },
+                       [](const profile& tuned) { return sub_group_size_of(tuning(tuned)); },
                        is_optional} {}
 };
 

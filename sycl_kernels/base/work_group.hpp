@@ -2,7 +2,8 @@
 // Cooperation of the work-items of a group.
 //
 // Reductions are staged in local memory with barriers: group algorithms and sub-group shuffles are not in the portable
-// subset (AdaptiveCpp's generic target aborts on them), and the fixed tree makes sums repeatable.
+// subset (AdaptiveCpp's generic target aborts on them), and the fixed tree makes sums repeatable. Another way, for
+// small values and devices with shuffles, is in group_reduction.hpp.
 #pragma once
 
 // DPC++ has its headers in parts, and parsing only these takes a third of the time: it counts at run time.

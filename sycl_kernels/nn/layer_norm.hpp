@@ -30,7 +30,7 @@ struct layer_norm_rows {
     const std::uint64_t row = item.group;
     const auto size = static_cast<float>(columns);
     const auto sum = [&](auto term) __attribute__((always_inline)) {
-      return over_row<sum_of, Tuning.max_lanes, Tuning.group_size>(item, local.sums, columns, 0.0f, term);
+      return over_row<sum_of, Tuning>(item, local.sums, columns, 0.0f, term);
     };
     const float mean = sum([&](std::uint32_t column, std::uint32_t count)
                                __attribute__((always_inline)) { return in.load(row, column, count); }) /
@@ -79,7 +79,7 @@ struct layer_norm_gradient {
     const auto normal = [&](std::uint32_t column, std::uint32_t count)
                             __attribute__((always_inline)) { return (in.load(row, column, count) - mean) * inverse; };
     const auto sum = [&](auto term) __attribute__((always_inline)) {
-      return over_row<sum_of, Tuning.max_lanes, Tuning.group_size>(item, local.sums, columns, 0.0f, term);
+      return over_row<sum_of, Tuning>(item, local.sums, columns, 0.0f, term);
     };
     const float average = sum(gradient) / size;
     const float along = sum([&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {

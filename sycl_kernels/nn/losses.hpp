@@ -32,7 +32,7 @@ struct cross_entropy_rows {
     if (!are_usable(in, out)) return;
     const std::uint64_t row = item.group;
     const std::uint32_t label = labels[row];
-    const float largest = over_row<row_maximum, Tuning.max_lanes, Tuning.group_size>(
+    const float largest = over_row<row_maximum, Tuning>(
         item, local.largest, columns, lowest,
         [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
           return first_lanes<Tuning.max_lanes>(in.load(row, column, count), count, lowest);
@@ -40,7 +40,7 @@ struct cross_entropy_rows {
     const auto power = [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
       return first_lanes<Tuning.max_lanes>(exponential<Tuning.max_lanes>(in.load(row, column, count) - largest), count);
     };
-    const float sum = over_row<sum_of, Tuning.max_lanes, Tuning.group_size>(item, local.sums, columns, 0.0f, power);
+    const float sum = over_row<sum_of, Tuning>(item, local.sums, columns, 0.0f, power);
     const float wrong_label =
         label < columns ? 0.0f : __builtin_bit_cast(float, 0x7fc00000u);  // a wrong label makes the loss NaN
     const float factor = scalar_argument{loss_scale, loss_scale_value}.get() * weight + wrong_label;
@@ -80,7 +80,7 @@ struct squared_error_rows {
     const auto residual = [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
       return in.load(row, column, count) - to.load(row, column, count);
     };
-    const float sum = over_row<sum_of, Tuning.max_lanes, Tuning.group_size>(
+    const float sum = over_row<sum_of, Tuning>(
         item, local.sums, columns, 0.0f, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
           const floats r = residual(column, count);
           return r * r;
@@ -104,7 +104,7 @@ struct mean_of_rows {
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const float* losses, std::uint32_t rows,
                                          float weight, float* mean) {
     const row_matrix<Tuning.max_lanes> in(losses, element_type::float32, 0);
-    const float sum = over_row<sum_of, Tuning.max_lanes, Tuning.group_size>(
+    const float sum = over_row<sum_of, Tuning>(
         item, local.sums, rows, 0.0f, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
           return in.load(0, column, count);
         });

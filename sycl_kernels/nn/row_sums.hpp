@@ -2,8 +2,8 @@
 // Sums and maxima over rows and over columns, always in the same order.
 #pragma once
 
+#include "sycl_kernels/base/group_reduction.hpp"
 #include "sycl_kernels/base/pack.hpp"
-#include "sycl_kernels/base/work_group.hpp"
 #include "sycl_kernels/walk/rows.hpp"
 
 namespace syclamp::kernels {
@@ -34,21 +34,21 @@ struct row_maximum {
 
 /// The sum, or the largest, of what `term(column, count)` gives for the packs of a row: lanes, then work-items. All
 /// work-items get it. Lanes that do not count must be neutral.
-template <typename Result, unsigned Lanes, unsigned GroupSize, typename Term>
+template <typename Result, rows_tuning Tuning, typename Term>
 [[gnu::always_inline]] inline float over_row(const work_item& item, Result* shared, std::uint32_t columns,
                                              float neutral, Term term) {
-  pack<float, Lanes> lanes = neutral;
-  for_each_pack_of_row<Lanes, GroupSize>(item, columns,
-                                         [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
-                                           const pack<float, Lanes> x = term(column, count);
+  constexpr unsigned max_lanes = Tuning.max_lanes, group_size = Tuning.group_size;
+  pack<float, max_lanes> lanes = neutral;
+  for_each_pack_of_row<max_lanes, group_size>(
+      item, columns, [&](std::uint32_t column, std::uint32_t count) __attribute__((always_inline)) {
+        const pack<float, max_lanes> x = term(column, count);
 #pragma unroll
-                                           for (unsigned i = 0; i < Lanes; ++i)
-                                             lanes[i] = merge(Result{lanes[i]}, Result{x[i]}).value;
-                                         });
+        for (unsigned i = 0; i < max_lanes; ++i) lanes[i] = merge(Result{lanes[i]}, Result{x[i]}).value;
+      });
   Result mine{lanes[0]};
 #pragma unroll
-  for (unsigned i = 1; i < Lanes; ++i) mine = merge(mine, Result{lanes[i]});
-  return reduce_over_group<GroupSize>(item, shared, mine).value;
+  for (unsigned i = 1; i < max_lanes; ++i) mine = merge(mine, Result{lanes[i]});
+  return group_reduction<Tuning.shuffle_width>::template reduce<group_size>(item, shared, mine).value;
 }
 
 /// Sums over the rows of a matrix, for some packs of its columns: each work-item takes a pack and every n-th row, and

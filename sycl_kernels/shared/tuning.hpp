@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers by which kernels are tuned: one structure for each class of operations. A kernel is a template of its
 // class's structure. The numbers decide in which order memory is walked and sums are formed, never what is computed.
-// The values and the measurements behind them are in backends/. Every number but `groups_per_unit` is a power of two.
+// The values and the measurements behind them are in backends/. Every number but `groups_per_unit` is a power of two;
+// `sub_group_size` may be 0.
 //
 // To add a number: a member, its name in `names`, and its value in each file of backends/. A test checks that it has an
 // effect. Constants that are no tuning stay in kernels, with the reason beside them.
@@ -23,10 +24,11 @@ struct reduction_tuning {
   std::uint32_t packs_per_block;    ///< packs that a work-item adds up before it starts a new sum
   std::uint32_t adders;           ///< work-items of a group that add up the results of chunks; each takes local memory
   std::uint32_t bytes_in_flight;  ///< fewest bytes that a work-item loads before it uses the first, in whole packs
+  std::uint32_t sub_group_size;   ///< asked from the compiler if the device has it; 0: the compiler's choice
 
-  static constexpr const char* names[] = {"pack_bytes",        "max_lanes",  "max_rare_lanes",
-                                          "second_pass_lanes", "group_size", "groups_per_unit",
-                                          "packs_per_block",   "adders",     "bytes_in_flight"};
+  static constexpr const char* names[] = {"pack_bytes",      "max_lanes",       "max_rare_lanes",  "second_pass_lanes",
+                                          "group_size",      "groups_per_unit", "packs_per_block", "adders",
+                                          "bytes_in_flight", "sub_group_size"};
   bool operator==(const reduction_tuning&) const = default;
 };
 
@@ -50,9 +52,10 @@ struct apply_tuning {
   std::uint32_t groups_per_unit;
   std::uint32_t packs_per_block;  ///< packs that a work-item adds up before it starts a new sum, for norms of tensors
   std::uint32_t bytes_in_flight;  ///< as above, all streams together
+  std::uint32_t sub_group_size;   ///< as above
 
-  static constexpr const char* names[] = {"max_lanes", "group_size", "groups_per_unit", "packs_per_block",
-                                          "bytes_in_flight"};
+  static constexpr const char* names[] = {"max_lanes",       "group_size",      "groups_per_unit",
+                                          "packs_per_block", "bytes_in_flight", "sub_group_size"};
   bool operator==(const apply_tuning&) const = default;
 };
 
@@ -63,9 +66,10 @@ struct rows_tuning {
   std::uint32_t groups_per_unit;
   std::uint32_t column_packs;    ///< packs of columns that a work-group sums up side by side
   std::uint32_t rows_per_block;  ///< rows that a work-item adds up before it starts a new sum
+  std::uint32_t shuffle_width;   ///< work-items that combine sums by shuffles, see base/group_reduction.hpp; 1: none
 
-  static constexpr const char* names[] = {"max_lanes", "group_size", "groups_per_unit", "column_packs",
-                                          "rows_per_block"};
+  static constexpr const char* names[] = {"max_lanes",    "group_size",     "groups_per_unit",
+                                          "column_packs", "rows_per_block", "shuffle_width"};
   bool operator==(const rows_tuning&) const = default;
 };
 
@@ -74,11 +78,12 @@ struct matrix_tuning {
   std::uint32_t max_lanes;
   std::uint32_t group_size;
   std::uint32_t tile_rows, tile_columns;
-  std::uint32_t tile_depth;     ///< how much of the inner dimension is in local memory at a time
-  std::uint32_t rows_per_item;  ///< rows of packs that a work-item keeps in registers
+  std::uint32_t tile_depth;      ///< how much of the inner dimension is in local memory at a time
+  std::uint32_t rows_per_item;   ///< rows of packs that a work-item keeps in registers
+  std::uint32_t sub_group_size;  ///< asked from the compiler if the device has it; 0: the compiler's choice
 
-  static constexpr const char* names[] = {"max_lanes",    "group_size", "tile_rows",
-                                          "tile_columns", "tile_depth", "rows_per_item"};
+  static constexpr const char* names[] = {"max_lanes",  "group_size",    "tile_rows",     "tile_columns",
+                                          "tile_depth", "rows_per_item", "sub_group_size"};
   bool operator==(const matrix_tuning&) const = default;
 };
 

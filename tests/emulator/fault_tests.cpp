@@ -89,6 +89,29 @@ TEST_CASE("barriers that some work-items do not reach") {
         text(fault_kind::barrier));
 }
 
+TEST_CASE("shuffles that lanes of the mask do not reach, or that read other lanes") {
+  const std::string lanes_below_16 = "setp.lt.u32 %p1, %r1, 16; @%p1 bra $on; ",
+                    missing = text(fault_kind::missing_lanes);
+  const auto exchange = [](const std::string& distance, const std::string& mask) {
+    return "shfl.sync.bfly.b32 %r3, %r1, " + distance + ", 31, " + mask + "; ";
+  };
+  CHECK(outcome(exchange("1", "-1"), {.group_size = 64}).empty());
+  CHECK(outcome(exchange("1", "-1"), {.group_size = 48}).empty());        // lanes that do not exist are not waited for
+  CHECK(outcome(exchange("16", "-1"), {.group_size = 48}) == missing);    // but they cannot be read
+  CHECK(outcome(exchange("1", "65535"), {.group_size = 32}) == missing);  // lanes 16 to 31 are not in the mask
+  CHECK(outcome(lanes_below_16 + "ret; $on: " + exchange("1", "65535"), {.group_size = 32}).empty());
+  CHECK(outcome(lanes_below_16 + "ret; $on: " + exchange("16", "65535"), {.group_size = 32}) == missing);
+  CHECK(outcome(lanes_below_16 + "ret; $on: " + exchange("1", "-1"), {.group_size = 32})
+            .empty());  // the others have ended
+  // The others wait at a barrier, or at another shuffle.
+  CHECK(outcome(lanes_below_16 + "bar.sync 0; ret; $on: " + exchange("1", "-1") + "bar.sync 0;", {.group_size = 32}) ==
+        missing);
+  CHECK(outcome(lanes_below_16 + exchange("1", "-1") + "ret; $on: " + exchange("1", "-1"), {.group_size = 32}) ==
+        missing);
+  CHECK(outcome("setp.lt.u32 %p1, %r1, 16; @%p1 " + exchange("1", "-1"), {.group_size = 32}) == missing);
+  CHECK(outcome("shfl.sync.bfly.b32 %r3, %r4, 1, 31, -1;", {.group_size = 32}) == text(fault_kind::unset_register));
+}
+
 TEST_CASE("races in global memory") {
   CHECK(outcome(own_address + "st.global.b32 [%rd21], %r1;", {.groups = 4, .group_size = 64}).empty());
   CHECK(outcome("st.global.b32 [%rd1], 1;", {.groups = 2}) == text(fault_kind::global_race));

@@ -133,6 +133,52 @@ TEST_CASE("lanes that diverge meet again") {
   for (std::uint32_t i = 0; i < 64; ++i) CHECK(memory[i] == i * (i % 3 + 1));
 }
 
+TEST_CASE("lanes read registers of each other, after those that come later have arrived") {
+  // Work-item i of 64 makes i % 5 rounds of a loop that lies behind the shuffle, then all lanes of a warp add up their
+  // numbers.
+  std::vector<std::uint32_t> memory(64, 0);
+  run_on(memory, R"(
+    rem.u32 %r3, %r1, 5;
+    bra.uni $test;
+  $sum:
+    mov.b32 %r4, %r1;
+    shfl.sync.bfly.b32 %r5, %r4, 1, 31, -1;
+    add.s32 %r4, %r4, %r5;
+    shfl.sync.bfly.b32 %r5, %r4, 2, 31, -1;
+    add.s32 %r4, %r4, %r5;
+    shfl.sync.bfly.b32 %r5, %r4, 4, 31, -1;
+    add.s32 %r4, %r4, %r5;
+    shfl.sync.bfly.b32 %r5, %r4, 8, 31, -1;
+    add.s32 %r4, %r4, %r5;
+    shfl.sync.bfly.b32 %r5, %r4, 16, 31, -1;
+    add.s32 %r4, %r4, %r5;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    st.global.b32 [%rd4], %r4;
+    ret;
+  $test:
+    setp.eq.b32 %p1, %r3, 0;
+    @%p1 bra $sum;
+    add.s32 %r3, %r3, -1;
+    bra.uni $test;)",
+         {.group_size = 64});
+  for (std::uint32_t i = 0; i < 64; ++i) CHECK(memory[i] == (i < 32 ? 31 * 16 : 31 * 16 + 32 * 32));
+}
+
+TEST_CASE("a shuffle stays within its segment and below its limit, or reads its own lane") {
+  // Bits 0 to 4 of the operand are the limit, bits 8 to 12 cut the warp into segments: of 8 lanes, of 4 lanes.
+  const auto [operand, lane_1, lane_5] = GENERATE(table<std::uint32_t, std::uint32_t, std::uint32_t>(
+      {{31, 5, 1}, {0x181f, 5, 1}, {0x1c1f, 1, 1}, {3, 1, 1}, {0, 1, 5}}));
+  std::vector<std::uint32_t> memory(32, 0);
+  CAPTURE(operand);
+  run_on(memory,
+         "shfl.sync.bfly.b32 %r4, %r1, 4, " + std::to_string(operand) +
+             ", -1; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; st.global.b32 [%rd4], %r4;",
+         {.group_size = 32});
+  CHECK(memory[1] == lane_1);
+  CHECK(memory[5] == lane_5);
+}
+
 TEST_CASE("a branch by a table") {
   std::vector<std::uint32_t> memory(3, 0);
   run_on(memory, R"(

@@ -16,7 +16,8 @@ FORBIDDEN = {
 
 
 # joint_matrix belongs to sub-groups and has number types of its own; these are compiled for devices that have it only.
-ALLOWED = {("joint_blocks.hpp", "not in the portable subset"),
+# group_reduction.hpp tests whether the compiler has shuffles.
+ALLOWED = {("joint_blocks.hpp", "not in the portable subset"), ("group_reduction.hpp", "not in the portable subset"),
            *((f"gemm_joint_fp16{shape}.hpp", "slow or wrong on one of the compilers: use packs and builtins")
              for shape in ("", "_8x16", "_8x8"))}
 

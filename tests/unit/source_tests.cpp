@@ -66,7 +66,7 @@ TEST_CASE("a kernel's source names the numbers it is tuned by, and each of them 
       CAPTURE(op.name, number.name);
       CHECK(text.find("." + std::string(number.name) + " = " + std::to_string(number.value)) != text.npos);
       profile changed = nvidia_gpu;
-      reinterpret_cast<std::uint32_t*>(&(changed.*member))[i] *= 2;
+      reinterpret_cast<std::uint32_t*>(&(changed.*member))[i] = number.value == 0 ? 16 : number.value * 2;
       CHECK(changed_numbers(nvidia_gpu, changed, op));
     }
   };
@@ -77,6 +77,25 @@ TEST_CASE("a kernel's source names the numbers it is tuned by, and each of them 
   each(launch::gemm_tiles, &profile::matrix);
   each(launch::gemm_blocks_fp16, &profile::blocks);
   each(launch::check_rates, &profile::scalar);
+}
+
+TEST_CASE("a kernel asks for the sub-groups of its class, and for none if the number is 0") {
+  const auto asks = [](const profile& tuned, const launch::operation_base& op) {
+    const std::string text = jit::family_source(op.family, tuned);
+    const auto entry = text.find("SYCLAMP_ENTRY(" + std::to_string(op.group_size(tuned)) + ") SYCLAMP_SUB_GROUPS(");
+    return entry != text.npos;
+  };
+  profile changed = nvidia_gpu;
+  changed.reduction.sub_group_size = changed.matrix.sub_group_size = 0;
+  CHECK_FALSE(asks(changed, launch::inspect_chunks));
+  CHECK_FALSE(asks(changed, launch::gemm_tiles));
+  changed.reduction.sub_group_size = 8;
+  CHECK(asks(changed, launch::inspect_chunks));
+  CHECK_FALSE(asks(changed, launch::gemm_tiles));
+  CHECK(jit::family_source("tensors/inspect", changed).find(" SYCLAMP_SUB_GROUPS(8) ") != std::string::npos);
+  changed.matrix.sub_group_size = 8;
+  CHECK(asks(changed, launch::gemm_tiles));
+  CHECK_FALSE(asks(changed, launch::adam_step));  // its class has no such number
 }
 
 TEST_CASE("a family's text is all that it includes, and no more") {

@@ -17,6 +17,7 @@ RMW = {"atomic_add": "add", "atomic_sub": "sub", "atomic_xchg": "xchg", "atomic_
 INTRINSICS = {"fabs": "fabs", "fma": "fma", "sqrt": "sqrt", "floor": "floor", "rint": "rint", "trunc": "trunc", "exp": "exp",
               "exp2": "exp2", "log": "log", "log2": "log2", "fmin": "minnum", "fmax": "maxnum", "copysign": "copysign",
               "popcount": "ctpop"}
+SHUFFLES = ("sub_group_shuffle_xor", "intel_sub_group_shuffle_xor")
 WORK_ITEM = {"get_local_id": ("workitem.id.x", 0), "get_group_id": ("workgroup.id.x", 0)}
 
 
@@ -68,6 +69,14 @@ def body(result, symbol, operands):
     if name == "barrier":
         return ['fence syncscope("workgroup") release', "call void @llvm.amdgcn.s.barrier()", 'fence syncscope("workgroup") acquire',
                 "ret void"], ["declare void @llvm.amdgcn.s.barrier()"]
+    if name == "get_max_sub_group_size":
+        return ["%r = call i32 @llvm.amdgcn.wavefrontsize()", "ret i32 %r"], ["declare i32 @llvm.amdgcn.wavefrontsize()"]
+    if name in SHUFFLES and BITS.get(result, result) in (32, "i32"):  # as DPC++'s library of device functions does it
+        calls = ("mbcnt.lo(i32, i32)", "mbcnt.hi(i32, i32)", "ds.bpermute(i32, i32)")
+        return ["%l = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)", "%n = call i32 @llvm.amdgcn.mbcnt.hi(i32 -1, i32 %l)",
+                "%o = xor i32 %n, %1", "%a = shl i32 %o, 2", f"%v = bitcast {result} %0 to i32",
+                "%w = call i32 @llvm.amdgcn.ds.bpermute(i32 %a, i32 %v)", f"%r = bitcast i32 %w to {result}",
+                f"ret {result} %r"], [f"declare i32 @llvm.amdgcn.{call}" for call in calls]
     if name.startswith("convert_"):
         instruction = conversion(result, operands[0], mangled, name)
         if instruction is None:

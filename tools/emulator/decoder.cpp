@@ -219,6 +219,12 @@ class decoder {
       decode_access(made, from, parts, names);
     } else if (op == "wmma") {
       decode_matrix(made, from, parts, names);
+    } else if (op == "shfl") {
+      made.what = instruction::kind::shuffle;
+      made.run = find_shuffle(from.name);
+      if (made.run == nullptr) stop("the instruction " + from.name + " is not known");
+      made.writes = {operand(from.operands[0], names)};
+      for (std::size_t i = 1; i < 5; ++i) made.reads.push_back(operand(from.operands.at(i), names));
     } else if (op == "mov" && (from.operands[0].starts_with('{') || from.operands[1].starts_with('{'))) {
       decode_packing(made, from, parts, names);
     } else {

@@ -17,6 +17,7 @@ enum class fault_kind {
   unset_register,  ///< a register that was read before it was written
   unset_memory,    ///< local or private memory that was read before it was written
   wrong_warp,      ///< a matrix instruction that not all lanes of a warp execute alike
+  missing_lanes,   ///< a shuffle that lanes of its mask never reach, or that reads a lane outside the mask
   stuck,           ///< no end in sight
 };
 

@@ -38,6 +38,7 @@ std::string_view to_string(fault_kind kind) {
     case fault_kind::unset_register: return "uninitialised register";
     case fault_kind::unset_memory: return "uninitialised memory";
     case fault_kind::wrong_warp: return "divergent matrix instruction";
+    case fault_kind::missing_lanes: return "shuffle without all its lanes";
     case fault_kind::stuck: return "endless kernel";
   }
   return "fault";
@@ -88,7 +89,7 @@ void warp::regroup() {
   for (lane_mask rest = active_; rest != 0; rest &= rest - 1) places_[std::countr_zero(rest)] = place_;
   active_ = 0;
   place_ = next_place_ = nowhere;
-  for (lane_mask rest = alive_ & ~waiting_; rest != 0; rest &= rest - 1) {
+  for (lane_mask rest = alive_ & ~waiting_ & ~shuffling_; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if (places_[lane] == place_) {
       active_ |= lane_mask{1} << lane;
@@ -106,7 +107,11 @@ void warp::run(std::uint64_t budget) {
   const auto& code = group_.launch().kernel.code;
   std::uint64_t& executed = group_.launch().statistics.instructions;
   if (active_ == 0) regroup();
-  while (active_ != 0 && budget-- > 0) {
+  while (budget-- > 0) {
+    if (active_ == 0) {
+      if (shuffling_ == 0) return;
+      resume_shuffle();
+    }
     ++executed;
     if (!execute(code[place_]) || place_ >= next_place_) regroup();
   }
@@ -150,6 +155,7 @@ bool warp::execute(const instruction& what) {
       waiting_ |= enabled;
       active_ = 0;
       return false;
+    case instruction::kind::shuffle: return shuffle(what, enabled);
     case instruction::kind::exit:
       ++place_;
       alive_ &= ~enabled;
@@ -157,6 +163,54 @@ bool warp::execute(const instruction& what) {
       return enabled == 0;
   }
   return true;
+}
+
+/// Lanes that arrive at a shuffle wait until the other lanes of its mask are there, too.
+bool warp::shuffle(const instruction& what, lane_mask enabled) {
+  if (enabled == 0) {
+    ++place_;
+    return true;
+  }
+  if (enabled != active_) fail(fault_kind::missing_lanes, what, 0, "a shuffle with a guard that lanes disagree on");
+  for (lane_mask rest = shuffling_; rest != 0; rest &= rest - 1)
+    if (const int lane = std::countr_zero(rest); places_[lane] == place_) active_ |= lane_mask{1} << lane;
+  if (!has_all_lanes(what, active_)) {
+    for (lane_mask rest = active_; rest != 0; rest &= rest - 1) places_[std::countr_zero(rest)] = place_;
+    shuffling_ |= active_;
+    active_ = 0;
+    return false;
+  }
+  shuffling_ &= ~active_;
+  what.run(*this, what, active_);
+  for (const std::uint32_t reg : what.writes) set_[reg].add(active_);
+  ++place_;
+  return true;
+}
+
+/// Whether the lanes that are here are all that their masks name. Lanes that have ended are not waited for.
+bool warp::has_all_lanes(const instruction& what, lane_mask here) {
+  const std::uint64_t* masks = values(what.reads.back());
+  for (lane_mask rest = here; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const auto mask = static_cast<lane_mask>(masks[lane]);
+    if ((mask >> lane & 1) == 0)
+      fail(fault_kind::missing_lanes, what, static_cast<std::uint32_t>(lane), "the mask does not name the lane itself");
+    if ((mask & alive_ & ~here) != 0) return false;
+  }
+  return true;
+}
+
+/// All lanes wait. Those at a shuffle proceed if the ones that they waited for have ended.
+void warp::resume_shuffle() {
+  const int first = std::countr_zero(shuffling_);
+  place_ = places_[first];
+  for (lane_mask rest = shuffling_; rest != 0; rest &= rest - 1)
+    if (const int lane = std::countr_zero(rest); places_[lane] == place_) active_ |= lane_mask{1} << lane;
+  const instruction& what = group_.launch().kernel.code[place_];
+  if (!has_all_lanes(what, active_))
+    fail(fault_kind::missing_lanes, what, static_cast<std::uint32_t>(first),
+         "the mask names lanes that wait elsewhere and never come here");
+  shuffling_ &= ~active_;
 }
 
 void warp::need_set(const instruction& what, std::uint32_t reg, lane_mask lanes) {

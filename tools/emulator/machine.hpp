@@ -95,6 +95,9 @@ class warp {
   void branch(const instruction& what, lane_mask taken);
   void need_set(const instruction& what, std::uint32_t reg, lane_mask lanes);
   void pass_on_unset(const instruction& what, lane_mask lanes);
+  bool shuffle(const instruction& what, lane_mask enabled);
+  bool has_all_lanes(const instruction& what, lane_mask here);
+  void resume_shuffle();
 
   work_group& group_;
   std::uint32_t index_;
@@ -102,6 +105,7 @@ class warp {
   std::vector<set_parts> set_;
   std::uint32_t places_[warp_size] = {};
   lane_mask all_ = 0, alive_ = 0, waiting_ = 0, active_ = 0;
+  lane_mask shuffling_ = 0;  // lanes that wait at a shuffle for the other lanes of its mask
   // Lanes that have diverged meet again where the furthest behind arrives: it always goes first.
   std::uint32_t place_ = 0, next_place_ = 0;
 };

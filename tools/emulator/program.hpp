@@ -30,7 +30,7 @@ enum class matrix_layout : std::uint8_t { row, column };
 inline constexpr std::uint64_t shared_window = std::uint64_t{1} << 60, local_window = std::uint64_t{1} << 61;
 
 struct instruction {
-  enum class kind : std::uint8_t { plain, branch, indexed_branch, barrier, exit };
+  enum class kind : std::uint8_t { plain, branch, indexed_branch, barrier, shuffle, exit };
   kind what = kind::plain;
   /// What becomes of operands that have no value. Compilers move them around and pack them beside others, as long as
   /// nothing is computed from them.
@@ -82,5 +82,6 @@ void store(warp& self, const instruction& what, lane_mask active);
 void fence(warp& self, const instruction& what, lane_mask active);
 executor find_atomic(std::string_view operation, std::string_view type);
 executor find_matrix(std::string_view name);
+executor find_shuffle(std::string_view name);
 
 }  // namespace emulator

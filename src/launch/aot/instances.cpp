@@ -12,10 +12,17 @@
 namespace syclamp::launch::aot {
 namespace {
 
-using table = std::map<const operation_base*, submitter, operation_order>;
+using table = std::map<const operation_base*, instance, operation_order>;
 using backends::profiles;
 
-template <typename Body, unsigned GroupSize, typename... Args>
+// A compiler that does not know the attribute would ignore it with a warning.
+#if __has_cpp_attribute(sycl::reqd_sub_group_size)
+constexpr bool can_ask_for_sub_groups = true;
+#else
+constexpr bool can_ask_for_sub_groups = false;
+#endif
+
+template <typename Body, unsigned GroupSize, unsigned SubGroupSize, typename... Args>
 sycl::event submit(sycl::queue& queue, std::uint64_t groups, const argument* arguments) {
   // An error here: the parameters of Body::run are not those of its row in operations.def.
   using function =
@@ -25,25 +32,35 @@ sycl::event submit(sycl::queue& queue, std::uint64_t groups, const argument* arg
     return queue.submit([&](sycl::handler& handler) {
       const auto launch = [&](auto... args) {
         sycl::local_accessor<typename Body::shared, 1> shared(sycl::range<1>(1), handler);
-        handler.parallel_for(sycl::nd_range<1>(groups * GroupSize, GroupSize),
-                             [=](sycl::nd_item<1> item) { Body::run(kernels::work_item(item), shared[0], args...); });
+        const sycl::nd_range<1> range(groups * GroupSize, GroupSize);
+        if constexpr (SubGroupSize != 0) {
+          handler.parallel_for(range, [=](sycl::nd_item<1> item) [[sycl::reqd_sub_group_size(SubGroupSize)]] {
+            Body::run(kernels::work_item(item), shared[0], args...);
+          });
+        } else {
+          handler.parallel_for(range,
+                               [=](sycl::nd_item<1> item) { Body::run(kernels::work_item(item), shared[0], args...); });
+        }
       };
       launch(*static_cast<const Args*>(arguments[I].value)...);
     });
   }(std::index_sequence_for<Args...>{});
 }
 
-template <typename Body, unsigned GroupSize, auto Tuning, typename... Args>
+template <typename Body, unsigned GroupSize, unsigned AskedSubGroupSize, auto Tuning, typename... Args>
 void add(table& all, const operation<Tuning, Args...>& op) {
-  all.emplace(&op, &submit<Body, GroupSize, Args...>);
+  constexpr unsigned sub_group_size = can_ask_for_sub_groups ? AskedSubGroupSize : 0;
+  all.emplace(&op, instance{sub_group_size, &submit<Body, GroupSize, sub_group_size, Args...>,
+                            &submit<Body, GroupSize, 0, Args...>});
 }
 
 /// All operations, instantiated for profile number `P`.
 template <std::size_t P>
 table instances_of_profile() {
   table all;
-#define OPERATION(FAMILY, NAME, TUNING, ...) \
-  add<kernels::NAME<profiles[P].TUNING>, profiles[P].TUNING.group_size>(all, NAME);
+#define OPERATION(FAMILY, NAME, TUNING, ...)                                                                        \
+  add<kernels::NAME<profiles[P].TUNING>, profiles[P].TUNING.group_size, sub_group_size_of(profiles[P].TUNING)>(all, \
+                                                                                                               NAME);
 #if !defined(SYCL_EXT_ONEAPI_MATRIX)
 #define MATRIX_UNIT_OPERATION(...)
 #endif
@@ -53,7 +70,7 @@ table instances_of_profile() {
 
 }  // namespace
 
-const std::map<const operation_base*, submitter, operation_order>& instances(const profile& tuning) {
+const table& instances(const profile& tuning) {
   static const auto all = []<std::size_t... P>(std::index_sequence<P...>) {
     return std::array{instances_of_profile<P>()...};
   }(std::make_index_sequence<profiles.size()>{});

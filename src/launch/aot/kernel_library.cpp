@@ -2,7 +2,9 @@
 // Kernels that a SYCL compiler (DPC++ or AdaptiveCpp) built together with the library.
 #include "launch/kernel_library.hpp"
 
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,7 +21,9 @@ namespace {
 class linked_library final : public kernel_library {
  public:
   linked_library(const sycl::queue& queue, const profile& tuning)
-      : kernel_library(queue.get_device(), tuning), submitters_(instances(tuning)) {}
+      : kernel_library(queue.get_device(), tuning),
+        instances_(instances(tuning)),
+        offered_sub_groups_(queue.get_device().get_info<sycl::info::device::sub_group_sizes>()) {}
 
   void prepare(const operation_base& op) override { find(op); }
 
@@ -30,16 +34,19 @@ class linked_library final : public kernel_library {
   }
 
   submitter find(const operation_base& op) const {
-    const auto found = submitters_.find(&op);
-    if (found == submitters_.end())
+    const auto found = instances_.find(&op);
+    if (found == instances_.end())
       throw kernel_build_error(fmt::format("the operation {} is not in this build, because its compiler ({}) has no "
                                            "joint_matrix; choose another path of gemm, for example \"portable\"",
                                            op.name, compiler()),
                                "");
-    return found->second;
+    const instance& kernel = found->second;
+    return std::ranges::find(offered_sub_groups_, kernel.sub_group_size) != offered_sub_groups_.end() ? kernel.asking
+                                                                                                      : kernel.plain;
   }
 
-  const std::map<const operation_base*, submitter, operation_order>& submitters_;
+  const std::map<const operation_base*, instance, operation_order>& instances_;
+  std::vector<std::size_t> offered_sub_groups_;
 };
 
 }  // namespace

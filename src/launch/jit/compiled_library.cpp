@@ -23,7 +23,10 @@ namespace {
 class compiled_library final : public kernel_library {
  public:
   compiled_library(const sycl::queue& queue, const profile& tuning)
-      : kernel_library(queue.get_device(), tuning), context_(queue.get_context()), device_(queue.get_device()) {}
+      : kernel_library(queue.get_device(), tuning),
+        context_(queue.get_context()),
+        device_(queue.get_device()),
+        compiled_(with_offered_sub_groups(tuning, device_.get_info<sycl::info::device::sub_group_sizes>())) {}
 
   void prepare(const operation_base& op) override { find(op); }
 
@@ -60,7 +63,7 @@ class compiled_library final : public kernel_library {
       bundle family = load_or_build(op.family);
       for (const operation_base* member : operations)
         if (member->family == op.family)
-          kernels_.emplace(member, family.ext_oneapi_get_kernel(symbol(*member, tuning())));
+          kernels_.emplace(member, family.ext_oneapi_get_kernel(symbol(*member, compiled_)));
       watch_compiler();
     } catch (const sycl::exception& failed) {
       throw build_error(device_, failed.what());
@@ -70,7 +73,7 @@ class compiled_library final : public kernel_library {
 
   bundle load_or_build(std::string_view family) const {
     const std::vector<kernel_cache> caches = kernel_cache::from_environment();
-    const std::string text = family_text(family, tuning()), key = environment_key(device_) + text;
+    const std::string text = family_text(family, compiled_), key = environment_key(device_) + text;
     for (const kernel_cache& cache : caches) {
       auto bytes = cache.load(key);
       if (!bytes) continue;
@@ -100,12 +103,13 @@ class compiled_library final : public kernel_library {
             family, device_.get_info<sycl::info::device::name>(), refused.what());
       }
     }
-    std::vector<char> spirv = compile(device_, family_source(family, tuning()));
+    std::vector<char> spirv = compile(device_, family_source(family, compiled_));
     return link(context_, device_, spirv);
   }
 
   sycl::context context_;
   sycl::device device_;
+  profile compiled_;  // what the kernels are compiled with: the profile, as far as the device can follow it
   std::shared_mutex mutex_;
   std::map<const operation_base*, sycl::kernel, operation_order> kernels_;
 };

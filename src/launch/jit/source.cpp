@@ -17,8 +17,9 @@ constexpr std::string_view prologue = R"(
 #include <sycl/ext/oneapi/work_group_static.hpp>
 #define SYCLAMP_ENTRY(group_size) \
   extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>)) \
-  SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::work_group_size<group_size>)) \
-  __attribute__((always_inline)) void
+  SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::work_group_size<group_size>))
+#define SYCLAMP_SUB_GROUPS(size) \
+  SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::sub_group_size<size>))
 namespace syclamp::entries {
 struct alignas(32) memory_block { unsigned long long words[4]; };
 using sycl::ext::oneapi::experimental::work_group_static;
@@ -30,7 +31,7 @@ using sycl::ext::oneapi::this_work_item::get_nd_item;
 // portable subset. Local memory is declared as words, because work_group_static wants a trivial type;
 // in blocks that are aligned as matrix units want them.
 constexpr std::string_view entry = R"(
-SYCLAMP_ENTRY({group_size}) {symbol}({parameters}) {{
+SYCLAMP_ENTRY({group_size}) {sub_groups} __attribute__((always_inline)) void {symbol}({parameters}) {{
   using body = syclamp::kernels::{name}<{tuning}>;
   // An error here: the parameters of {name}::run are not those of its row in src/launch/operations.def.
   using function = decltype(static_cast<void (*)(const syclamp::kernels::work_item&, body::shared&, {types})>(&body::run));
@@ -45,6 +46,12 @@ std::string tuning_argument(const operation_base& op, const profile& tuning) {
   for (const tuning_number& number : op.tuning_numbers(tuning))
     members.push_back(fmt::format(".{} = {}", number.name, number.value));
   return fmt::format("{}{{{}}}", op.tuning_type(), fmt::join(members, ", "));
+}
+
+/// The property by which a kernel asks for a size of sub-groups, or nothing.
+std::string sub_groups_property(const operation_base& op, const profile& tuning) {
+  const std::uint32_t size = op.sub_group_size(tuning);
+  return size == 0 ? "" : fmt::format("SYCLAMP_SUB_GROUPS({})", size);
 }
 
 /// What an `#include` names, without the root of the embedded headers; empty if the line is no such thing.
@@ -76,11 +83,11 @@ std::string family_source(std::string_view family, const profile& tuning) {
       arguments.push_back(fmt::format("a{}", arguments.size()));
       parameters.push_back(type + " " + arguments.back());
     }
-    text +=
-        fmt::format(fmt::runtime(entry), fmt::arg("symbol", symbol(*op, tuning)), fmt::arg("name", op->name),
-                    fmt::arg("tuning", tuning_argument(*op, tuning)), fmt::arg("group_size", op->group_size(tuning)),
-                    fmt::arg("types", fmt::join(types, ", ")), fmt::arg("parameters", fmt::join(parameters, ", ")),
-                    fmt::arg("arguments", fmt::join(arguments, ", ")));
+    text += fmt::format(
+        fmt::runtime(entry), fmt::arg("symbol", symbol(*op, tuning)), fmt::arg("name", op->name),
+        fmt::arg("tuning", tuning_argument(*op, tuning)), fmt::arg("group_size", op->group_size(tuning)),
+        fmt::arg("sub_groups", sub_groups_property(*op, tuning)), fmt::arg("types", fmt::join(types, ", ")),
+        fmt::arg("parameters", fmt::join(parameters, ", ")), fmt::arg("arguments", fmt::join(arguments, ", ")));
   }
   return text;
 }

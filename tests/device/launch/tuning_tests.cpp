@@ -36,6 +36,7 @@ std::vector<std::vector<std::uint32_t>> code_of(const engine& engine, std::strin
 
 /// Another value that kernels can use.
 std::uint32_t changed_value(std::string_view class_name, const tuning_number& number) {
+  if (number.name == "sub_group_size" || number.name == "shuffle_width") return 16;  // instead of none
   const bool is_smallest = number.name == "pack_bytes" || number.name == "second_pass_lanes" ||
                            ((class_name == "apply" || class_name == "reduction") && number.name == "max_lanes");
   return is_smallest || number.name == "group_size" ? number.value * 2 : number.value / 2;
@@ -43,7 +44,8 @@ std::uint32_t changed_value(std::string_view class_name, const tuning_number& nu
 
 /// Numbers that not every family of their class uses.
 bool is_special(std::string_view class_name, std::string_view number) {
-  return number == "max_counted_lanes" || (class_name == "streaming" && number == "bytes_in_flight");
+  return number == "max_counted_lanes" || number == "shuffle_width" ||
+         (class_name == "streaming" && number == "bytes_in_flight");
 }
 
 /// Changes the numbers of a class one by one, and compares what becomes of it. `only` names a number that not every
@@ -82,6 +84,7 @@ TEST_CASE("each number of a profile changes code, or how much is launched: strea
   check_numbers(launch::convert_list, "streaming", &profile::streaming, "bytes_in_flight");
   check_numbers(launch::novograd_pieces, "apply", &profile::apply);
   check_numbers(launch::sum_rows, "rows", &profile::rows);
+  check_numbers(launch::mean_of_rows, "rows", &profile::rows, "shuffle_width");
   check_numbers(launch::check_rates, "scalar", &profile::scalar);
 }
 
