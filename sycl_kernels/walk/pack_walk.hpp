@@ -184,8 +184,9 @@ template <unsigned InFlight, unsigned Distance, typename PlaceOf, typename Load,
   using loaded_pack = decltype(load(place_of(begin)));
   std::uint32_t i = begin;
   if constexpr (InFlight > 1) {
+    std::uint32_t round = begin - first;
 #pragma nounroll
-    for (std::uint32_t round = begin - first; round + InFlight * Distance <= end; round += InFlight * Distance) {
+    for (; round + InFlight * Distance <= end; round += InFlight * Distance) {
       const auto place_in_round = [&](unsigned pack) __attribute__((always_inline)) {
         return place_of(first + round + pack * Distance);
       };
@@ -193,8 +194,8 @@ template <unsigned InFlight, unsigned Distance, typename PlaceOf, typename Load,
 #pragma unroll
       for (unsigned pack = 0; pack < InFlight; ++pack) loaded[pack] = load(place_in_round(pack));
       use(place_in_round, loaded);
-      i += InFlight * Distance;
     }
+    i = first + round;
   }
 #pragma nounroll
   for (; i < end; i += Distance) {

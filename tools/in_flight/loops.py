@@ -144,4 +144,4 @@ def of_intel(assembly):
             code += [("jump", label, line) for label in re.findall(r"\bL\d+", line)]  # some jumps have two
         elif line:
             code.append(("step", line))
-    return without_repetition(summary(steps, intel_load, intel_uses, re.compile(r":hf\b")) for steps in innermost(code))
+    return without_repetition(summary(steps, intel_load, intel_uses, re.compile(r"\((?:8|16|32)\|M\d+\).*<[^>]*>:hf\b")) for steps in innermost(code))
