@@ -69,5 +69,5 @@ def compile_all(program, families, devices):
         if "error" in before or "error" in result:
             found[device][family] = before if "error" in before else result
         else:  # a family may have several modules
-            found[device][family] = {"kernels": {**before.get("kernels", {}), **result["kernels"]}}
+            found[device][family] = {part: {**before.get(part, {}), **result[part]} for part in ("kernels", "loops")}
     return found

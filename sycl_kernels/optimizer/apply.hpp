@@ -111,6 +111,56 @@ struct apply_list {
     return true;
   }
 
+  /// The step of one pack.
+  template <typename Gradient, typename Weights, typename States, typename Noise>
+  struct pack_step {
+    Gradient gradient;
+    Weights weights;
+    States states;
+    Noise noise;
+    const Rule& rule;
+    const step_decision& decision;
+
+    template <unsigned Lanes, typename RawGradient, typename RawWeights>
+    struct loaded {
+      RawGradient g;
+      RawWeights w;
+      pack<float, Lanes> state[Rule::states + 1];  // C++ has no arrays of length 0
+    };
+
+    static constexpr unsigned in_flight() {
+      return packs_in_flight(Tuning.bytes_in_flight,
+                             max_lanes * (4 * (Rule::states + 1) + (reads_gradients() ? Gradient::bytes : 0)));
+    }
+
+    template <typename Place>
+    [[gnu::always_inline]] auto load(const Place& place) const {
+      constexpr unsigned lanes = Place::lanes;
+      loaded<lanes, decltype(gradient.template read<lanes>(place)), decltype(weights.template read<lanes>(place))> all;
+      all.w = weights.template read<lanes>(place);
+      states.template load<lanes>(place, all.state);
+      if constexpr (reads_gradients()) all.g = gradient.template read<lanes>(place);
+      return all;
+    }
+
+    template <typename Place, typename Loaded>
+    [[gnu::always_inline]] void use(const Place& place, Loaded& all) const {
+      constexpr unsigned lanes = Place::lanes;
+      pack<float, lanes> g = 0, w = Weights::template join<lanes>(all.w);
+      if constexpr (reads_gradients()) g = decision.gradient(Gradient::template widen<lanes>(all.g));
+      rule(g, w, all.state);
+      const auto bits = noise.template at<lanes>(place);
+      if constexpr (writes_states()) states.template store<lanes>(place, all.state, bits);
+      weights.template store<lanes>(place, w, bits);
+    }
+
+    template <typename Place>
+    [[gnu::always_inline]] void operator()(const Place& place) const {
+      auto all = load(place);
+      use(place, all);
+    }
+  };
+
   [[gnu::always_inline]] static void apply_piece(const work_item& item, const segment& piece,
                                                  const parameter_slot& slot, const parameter_group& group,
                                                  const optimizer_memory& memory, const step_decision& decision,
@@ -119,21 +169,8 @@ struct apply_list {
     const tensor_noise noise{memory.stochastic != 0, random_stream(memory.seed, group.applied, piece.tensor())};
     const bool aligned = is_aligned<Rule::states, max_lanes>(gradient, slot);
     const auto each = [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
-      return [=, &rule, &decision](auto place) __attribute__((always_inline)) {
-        constexpr unsigned lanes = decltype(place)::lanes;
-        pack<float, lanes> state[Rule::states + 1], g = 0;
-        pack<float, lanes> w = weights.template load<lanes>(place);
-        states.template load<lanes>(place, state);
-        if constexpr (reads_gradients()) {
-          g = decision.gradient(from.template load<lanes>(place));
-        } else {
-          static_cast<void>(decision);  // clang would warn that it is captured for nothing
-        }
-        rule(g, w, state);
-        const auto bits = random.template at<lanes>(place);
-        if constexpr (writes_states()) states.template store<lanes>(place, state, bits);
-        weights.template store<lanes>(place, w, bits);
-      };
+      return pack_step<decltype(from), decltype(weights), decltype(states), decltype(random)>{
+          from, weights, states, random, rule, decision};
     };
     const auto any = each(gradient, any_weights(slot), any_states<Rule::states>{slot}, noise);
     if constexpr (group_size == 1) {
@@ -146,7 +183,10 @@ struct apply_list {
       if (aligned) {
         const bool is_done =
             with_known_storage<Rule::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
-              for_each_streamed_pack<max_lanes, group_size>(item, piece, each(known...));
+              const auto step = each(known...);
+              for_each_streamed_pack<max_lanes, group_size, step.in_flight()>(
+                  item, piece, [&](auto place) __attribute__((always_inline)) { return step.load(place); },
+                  [&](auto place, auto loaded) __attribute__((always_inline)) { step.use(place, loaded); });
             });
         if (!is_done) for_each_half_pack<max_lanes, group_size>(item, piece, any);
       }

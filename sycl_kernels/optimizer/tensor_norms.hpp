@@ -88,6 +88,57 @@ struct prepare_list {
   static constexpr unsigned max_lanes = Tuning.max_lanes, group_size = Tuning.group_size;
   using floats = pack<float, max_lanes>;
 
+  /// The part of a rule for one pack: changes the moments, and passes the weights and the update to `add`.
+  template <typename Gradient, typename Weights, typename States, typename Noise>
+  struct pack_part {
+    Gradient gradient;
+    Weights weights;
+    States states;
+    Noise noise;
+    const Part& part;
+    const step_decision& decision;
+
+    template <unsigned Lanes, typename RawGradient, typename RawWeights>
+    struct loaded {
+      RawGradient g;
+      RawWeights w;
+      pack<float, Lanes> state[Part::states + 1];
+    };
+
+    static constexpr unsigned in_flight() {
+      return packs_in_flight(Tuning.bytes_in_flight,
+                             max_lanes * (Gradient::bytes + (Part::states > 0 ? 4 * (Part::states + 1) : 0)));
+    }
+
+    template <typename Place>
+    [[gnu::always_inline]] auto load(const Place& place) const {
+      constexpr unsigned lanes = Place::lanes;
+      loaded<lanes, decltype(gradient.template read<lanes>(place)), decltype(weights.template read<lanes>(place))> all;
+      if constexpr (Part::states > 0) {
+        all.w = weights.template read<lanes>(place);
+        states.template load<lanes>(place, all.state);
+      }
+      all.g = gradient.template read<lanes>(place);
+      return all;
+    }
+
+    template <typename Place, typename Loaded, typename Add>
+    [[gnu::always_inline]] void use(const Place& place, Loaded& all, Add add) const {
+      constexpr unsigned lanes = Place::lanes;
+      pack<float, lanes> w = 0;
+      if constexpr (Part::states > 0) w = Weights::template join<lanes>(all.w);
+      const auto update = part(decision.gradient(Gradient::template widen<lanes>(all.g)), w, all.state);
+      add(w, update);
+      if constexpr (Part::states > 0) states.template store<lanes>(place, all.state, noise.template at<lanes>(place));
+    }
+
+    template <typename Place, typename Add>
+    [[gnu::always_inline]] void operator()(const Place& place, Add add) const {
+      auto all = load(place);
+      use(place, all, add);
+    }
+  };
+
   [[gnu::always_inline]] static piece_norms prepare_piece(const work_item& item, const segment& piece,
                                                           const parameter_slot& slot, const parameter_group& group,
                                                           const optimizer_memory& memory,
@@ -98,17 +149,8 @@ struct prepare_list {
     const bool aligned = is_aligned<Part::states, max_lanes>(gradient, slot);
     square_sums<Tuning> sums;
     const auto each = [&](auto from, auto weights, auto states, auto random) __attribute__((always_inline)) {
-      return [=, &part, &decision](auto place, auto add) __attribute__((always_inline)) {
-        constexpr unsigned lanes = decltype(place)::lanes;
-        pack<float, lanes> state[Part::states + 1], w = 0;
-        if constexpr (Part::states > 0) {
-          w = weights.template load<lanes>(place);
-          states.template load<lanes>(place, state);
-        }
-        const auto update = part(decision.gradient(from.template load<lanes>(place)), w, state);
-        add(w, update);
-        if constexpr (Part::states > 0) states.template store<lanes>(place, state, random.template at<lanes>(place));
-      };
+      return pack_part<decltype(from), decltype(weights), decltype(states), decltype(random)>{
+          from, weights, states, random, part, decision};
     };
     const auto any = each(gradient, any_weights(slot), any_states<Part::states>{slot}, noise);
     const auto add = [&](floats w, floats update) __attribute__((always_inline)) { sums.add(w, update); };
@@ -127,8 +169,9 @@ struct prepare_list {
       if (aligned)
         is_done = with_known_storage<Part::states>(gradient, slot, [&](auto... known) __attribute__((always_inline)) {
           const auto entry = each(known...);
-          for_each_streamed_pack<max_lanes, group_size>(
-              item, piece, [&](auto place) __attribute__((always_inline)) { entry(place, add); });
+          for_each_streamed_pack<max_lanes, group_size, entry.in_flight()>(
+              item, piece, [&](auto place) __attribute__((always_inline)) { return entry.load(place); },
+              [&](auto place, auto loaded) __attribute__((always_inline)) { entry.use(place, loaded, add); });
         });
       floats weights = 0, updates = 0;  // as if they were packs, so that the sums do not depend on alignment
       for_each_other_lane<max_lanes, group_size>(

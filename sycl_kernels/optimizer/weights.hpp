@@ -76,6 +76,9 @@ template <typename Action>
   if (type != element_type::float64) with_format(type, action);
 }
 
+// Weights are loaded in two parts: `read` is all loads, `join` makes FP32 of them. Between the two, other loads can
+// start.
+
 // --- Weights ---------------------------------------------------------------------------------------------------------
 
 /// FP32, without a copy.
@@ -84,8 +87,12 @@ struct master_weights {
   explicit master_weights(const parameter_slot& slot) : master{slot.weights} {}
 
   template <unsigned Lanes, typename Place>
-  [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
+  [[gnu::always_inline]] pack<float, Lanes> read(const Place& place) const {
     return master.load<Lanes>(place);
+  }
+  template <unsigned Lanes>
+  [[gnu::always_inline]] static pack<float, Lanes> join(pack<float, Lanes> w) {
+    return w;
   }
   template <unsigned Lanes, typename Place, typename Noise>
   [[gnu::always_inline]] void store(const Place& place, pack<float, Lanes> w, const Noise&) const {
@@ -111,19 +118,28 @@ struct split_weights {
   std::uint64_t upper, lower;
   explicit split_weights(const parameter_slot& slot) : upper(slot.model), lower(slot.weights) {}
 
+  template <unsigned Lanes>
+  struct halves {
+    pack<std::uint16_t, Lanes> upper, lower;
+  };
+
   template <unsigned Lanes, typename Place>
-  [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
+  [[gnu::always_inline]] halves<Lanes> read(const Place& place) const {
+    return {place.read(in_global_memory<const std::uint16_t>(upper)),
+            place.read(in_global_memory<const std::uint16_t>(lower))};
+  }
+  template <unsigned Lanes>
+  [[gnu::always_inline]] static pack<float, Lanes> join(const halves<Lanes>& raw) {
     using words = pack<std::uint32_t, Lanes>;
-    const words high = __builtin_convertvector(place.read(in_global_memory<const std::uint16_t>(upper)), words);
-    const words low = __builtin_convertvector(place.read(in_global_memory<const std::uint16_t>(lower)), words);
+    const words high = __builtin_convertvector(raw.upper, words), low = __builtin_convertvector(raw.lower, words);
     return __builtin_bit_cast(pack<float, Lanes>, joined_halves(high, low));
   }
   template <unsigned Lanes, typename Place, typename Noise>
   [[gnu::always_inline]] void store(const Place& place, pack<float, Lanes> w, const Noise&) const {
-    using halves = pack<std::uint16_t, Lanes>;
+    using half_words = pack<std::uint16_t, Lanes>;
     const auto raw = __builtin_bit_cast(pack<std::uint32_t, Lanes>, w);
-    place.write(in_global_memory<std::uint16_t>(upper), __builtin_convertvector(upper_half(raw), halves));
-    place.write(in_global_memory<std::uint16_t>(lower), __builtin_convertvector(raw, halves));
+    place.write(in_global_memory<std::uint16_t>(upper), __builtin_convertvector(upper_half(raw), half_words));
+    place.write(in_global_memory<std::uint16_t>(lower), __builtin_convertvector(raw, half_words));
   }
 };
 
@@ -133,13 +149,17 @@ struct any_weights {
   explicit any_weights(const parameter_slot& slot) : slot(slot) {}
 
   template <unsigned Lanes, typename Place>
-  [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
+  [[gnu::always_inline]] pack<float, Lanes> read(const Place& place) const {
     pack<float, Lanes> w;
     if (slot.storage == weight_storage::split) {
-      w = split_weights(slot).load<Lanes>(place);
+      w = split_weights::join<Lanes>(split_weights(slot).read<Lanes>(place));
     } else {
-      w = master_weights(slot).load<Lanes>(place);
+      w = master_weights(slot).read<Lanes>(place);
     }
+    return w;
+  }
+  template <unsigned Lanes>
+  [[gnu::always_inline]] static pack<float, Lanes> join(pack<float, Lanes> w) {
     return w;
   }
 
@@ -225,11 +245,15 @@ struct any_gradient {
   element_type type;
 
   template <unsigned Lanes, typename Place>
-  [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
+  [[gnu::always_inline]] pack<float, Lanes> read(const Place& place) const {
     pack<float, Lanes> g = 0;
     with_format_among<gradient_types>(type, [&](auto format) __attribute__((always_inline)) {
       g = typed_stream<decltype(format)>{address}.template load<Lanes>(place);
     });
+    return g;
+  }
+  template <unsigned Lanes>
+  [[gnu::always_inline]] static pack<float, Lanes> widen(pack<float, Lanes> g) {
     return g;
   }
 };

@@ -22,12 +22,13 @@ struct reduction_tuning {
   std::uint32_t group_size;         ///< work-items in a work-group
   std::uint32_t groups_per_unit;    ///< work-groups per compute unit, if there is enough work
   std::uint32_t packs_per_block;    ///< packs that a work-item adds up before it starts a new sum
-  std::uint32_t adders;          ///< work-items of a group that add up the results of chunks; each takes local memory
-  std::uint32_t sub_group_size;  ///< asked from the compiler if the device has it; 0: the compiler's choice
+  std::uint32_t adders;           ///< work-items of a group that add up the results of chunks; each takes local memory
+  std::uint32_t bytes_in_flight;  ///< fewest bytes that a work-item loads before it uses the first, in whole packs
+  std::uint32_t sub_group_size;   ///< asked from the compiler if the device has it; 0: the compiler's choice
 
-  static constexpr const char* names[] = {"pack_bytes",        "max_lanes",  "max_rare_lanes",
-                                          "second_pass_lanes", "group_size", "groups_per_unit",
-                                          "packs_per_block",   "adders",     "sub_group_size"};
+  static constexpr const char* names[] = {"pack_bytes",      "max_lanes",       "max_rare_lanes",  "second_pass_lanes",
+                                          "group_size",      "groups_per_unit", "packs_per_block", "adders",
+                                          "bytes_in_flight", "sub_group_size"};
   bool operator==(const reduction_tuning&) const = default;
 };
 
@@ -37,8 +38,10 @@ struct streaming_tuning {
   std::uint32_t max_counted_lanes;  ///< the same where exponents are counted: each lane is a step of an unrolled loop
   std::uint32_t group_size;
   std::uint32_t groups_per_unit;
+  std::uint32_t bytes_in_flight;  ///< as above, where the types of both streams are common
 
-  static constexpr const char* names[] = {"max_lanes", "max_counted_lanes", "group_size", "groups_per_unit"};
+  static constexpr const char* names[] = {"max_lanes", "max_counted_lanes", "group_size", "groups_per_unit",
+                                          "bytes_in_flight"};
   bool operator==(const streaming_tuning&) const = default;
 };
 
@@ -48,8 +51,11 @@ struct apply_tuning {
   std::uint32_t group_size;
   std::uint32_t groups_per_unit;
   std::uint32_t packs_per_block;  ///< packs that a work-item adds up before it starts a new sum, for norms of tensors
+  std::uint32_t bytes_in_flight;  ///< as above, all streams together
+  std::uint32_t sub_group_size;   ///< as above
 
-  static constexpr const char* names[] = {"max_lanes", "group_size", "groups_per_unit", "packs_per_block"};
+  static constexpr const char* names[] = {"max_lanes",       "group_size",      "groups_per_unit",
+                                          "packs_per_block", "bytes_in_flight", "sub_group_size"};
   bool operator==(const apply_tuning&) const = default;
 };
 
@@ -100,6 +106,13 @@ struct scalar_tuning {
   static constexpr const char* names[] = {"group_size"};
   bool operator==(const scalar_tuning&) const = default;
 };
+
+/// Packs that a work-item loads before it uses the first one: enough for `bytes_in_flight`, and a power of two.
+constexpr unsigned packs_in_flight(std::uint32_t bytes_in_flight, std::uint32_t pack_bytes) {
+  unsigned packs = 1;
+  while (packs * pack_bytes < bytes_in_flight) packs *= 2;
+  return packs;
+}
 
 /// How many rows and columns of a matrix product a work-group makes.
 struct tile_shape {

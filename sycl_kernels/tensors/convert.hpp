@@ -43,33 +43,53 @@ struct convert_list {
   }
 
  private:
+  template <typename In, typename Out>
+  struct loaded_pair {
+    In in;
+    Out out;
+  };
+
   /// If the types are known at compile time, the branches are outside the loop, which doubles the speed on a CPU.
   /// Otherwise they are inside, so that one loop is compiled instead of three.
   template <unsigned Lanes, typename In, typename Out>
   [[gnu::always_inline]] static void convert_piece(const work_item& item, const segment& piece, const In& in,
                                                    const Out& out, bool aligned, const factor_pair& factor,
                                                    factor_kind kind, bool accumulate) {
-    const auto each = [&](auto action) __attribute__((always_inline)) {
-      for_each_pack<Lanes, Tuning.group_size>(item, piece, aligned, action);
-    };
     if constexpr (std::is_same_v<Out, stream>) {
-      each([&](auto place) __attribute__((always_inline)) {
+      for_each_pack<Lanes, Tuning.group_size>(item, piece, aligned, [&](auto place) __attribute__((always_inline)) {
         pack<float, Lanes> x = factor(in.template load<Lanes>(place));
         if (accumulate) x = out.template load<Lanes>(place) + x;
         out.template store<Lanes>(place, x);
       });
-    } else if (kind == factor_kind::one) {
-      each([&](auto place)
-               __attribute__((always_inline)) { out.template store<Lanes>(place, in.template load<Lanes>(place)); });
-    } else if (!accumulate) {
-      each([&](auto place) __attribute__((always_inline)) {
-        out.template store<Lanes>(place, factor(in.template load<Lanes>(place)));
-      });
-    } else if constexpr (Out::is_float32) {  // sums are: the host has checked it
-      each([&](auto place) __attribute__((always_inline)) {
-        out.template store<Lanes>(place, out.template load<Lanes>(place) + factor(in.template load<Lanes>(place)));
-      });
+    } else {
+      const auto read = [&](auto place) __attribute__((always_inline)) { return in.template read<Lanes>(place); };
+      const auto each = [&](auto change) __attribute__((always_inline)) {
+        for_each_loaded_pack<Lanes, Tuning.group_size, in_flight<In, Lanes>()>(
+            item, piece, aligned, read, [&](auto place, auto raw) __attribute__((always_inline)) {
+              out.template store<Lanes>(place, change(In::template widen<Lanes>(raw)));
+            });
+      };
+      if (kind == factor_kind::one) {
+        each([](auto x) __attribute__((always_inline)) { return x; });
+      } else if (!accumulate) {
+        each([&](auto x) __attribute__((always_inline)) { return factor(x); });
+      } else if constexpr (Out::is_float32) {  // sums are: the host has checked it
+        for_each_loaded_pack<Lanes, Tuning.group_size, in_flight<In, Lanes>()>(
+            item, piece, aligned,
+            [&](auto place) __attribute__((always_inline)) {
+              return loaded_pair{in.template read<Lanes>(place), out.template read<Lanes>(place)};
+            },
+            [&](auto place, auto loaded) __attribute__((always_inline)) {
+              out.template store<Lanes>(
+                  place, Out::template widen<Lanes>(loaded.out) + factor(In::template widen<Lanes>(loaded.in)));
+            });
+      }
     }
+  }
+
+  template <typename In, unsigned Lanes>
+  static constexpr unsigned in_flight() {
+    return packs_in_flight(Tuning.bytes_in_flight, Lanes * In::bytes);
   }
 };
 

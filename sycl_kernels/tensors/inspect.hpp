@@ -29,6 +29,13 @@ constexpr unsigned inspected_lanes() {
   return fit < most ? fit : most;
 }
 
+/// Packs that an inspection loads before it uses the first one. Rare types have one, to compile faster.
+template <typename Format, unsigned Lanes, reduction_tuning Tuning>
+constexpr unsigned inspected_at_once() {
+  constexpr unsigned size = sizeof(typename Format::bits);
+  return size == 1 || size == 8 ? 1 : packs_in_flight(Tuning.bytes_in_flight, Lanes * size);
+}
+
 template <typename Format, unsigned Lanes, reduction_tuning Tuning, bool Magnitudes>
 using tally_for =
     tally<Format, Lanes, (chunk_elements / Lanes / Tuning.group_size > Tuning.packs_per_block), Magnitudes>;
@@ -174,12 +181,15 @@ template <reduction_tuning Tuning, typename Format, unsigned Lanes, bool Blocks,
     constexpr std::uint32_t block = Blocks ? Tuning.packs_per_block * group_size : chunk_elements;
     for (std::uint32_t start = first; start < packs; start += block) {
       const std::uint32_t end = Blocks && start + block < packs ? start + block : packs;
-#pragma nounroll
-      for (std::uint32_t i = start; i < end; i += group_size) {  // the hot loop
-        const whole_pack<Lanes, Aligned> place{begin + i * Lanes};
-        const auto raw = place.read(elements);
-        also.template operator()<Lanes>(place, raw, counts.add(raw));
-      }
+      for_packs<Aligned ? inspected_at_once<Format, Lanes, Tuning>() : 1, group_size>(  // the hot loop
+          first, start, end,
+          [&](std::uint32_t i) __attribute__((always_inline)) { return whole_pack<Lanes, Aligned>{begin + i * Lanes}; },
+          [&](auto place) __attribute__((always_inline)) { return place.read(elements); },
+          [&](auto place_of, auto& raw) __attribute__((always_inline)) {
+            counts.add(raw, [&](unsigned i, pack<float, Lanes> value) __attribute__((always_inline)) {
+              also.template operator()<Lanes>(place_of(i), raw[i], value);
+            });
+          });
       counts.end_block();
     }
   };

@@ -96,21 +96,59 @@ struct tally {
 
   /// Counts the elements and returns them as FP32.
   pack<float, Lanes> add(bits raw) {
-    const words magnitude = __builtin_convertvector(raw, words) & Format::magnitude;
+    const words magnitude = magnitude_of(raw);
     worst = __builtin_elementwise_max(worst, magnitude);
+    count(magnitude);
+    return sum_up(raw);
+  }
+
+  /// The same for several packs: `use(i, value)` gets pack i as FP32.
+  ///
+  /// Only if one of the elements is zero or subnormal are they counted, which is half of the instructions. The branch
+  /// depends on all packs, and all packs are used after it. Without it, compilers delay loads until their packs are
+  /// used, and few are under way at a time.
+  template <unsigned Count, typename Use>
+  [[gnu::always_inline]] void add(bits (&raw)[Count], Use use) {
+    if constexpr (Count == 1) {
+      use(0u, add(raw[0]));
+    } else {
+      words least = magnitude_of(raw[0]);
+      worst = __builtin_elementwise_max(worst, least);
+#pragma unroll
+      for (unsigned i = 1; i < Count; ++i) {
+        const words magnitude = magnitude_of(raw[i]);
+        worst = __builtin_elementwise_max(worst, magnitude);
+        least = __builtin_elementwise_min(least, magnitude);
+      }
+      if (__builtin_reduce_min(least) < Format::smallest_normal) {
+#pragma unroll
+        for (unsigned i = 0; i < Count; ++i) count(magnitude_of(raw[i]));
+      }
+#pragma unroll
+      for (unsigned i = 0; i < Count; ++i) use(i, sum_up(raw[i]));
+    }
+  }
+
+  static words magnitude_of(bits raw) { return __builtin_convertvector(raw, words) & Format::magnitude; }
+
+  void count(words magnitude) {
     counts.add(ones<words>(magnitude == 0), ones<words>(magnitude < Format::smallest_normal));
+  }
+
+  /// Adds the squares of a pack and returns it as FP32.
+  pack<float, Lanes> sum_up(bits raw) {
     if constexpr (requires { Format::template widen_apart<Lanes>(raw); }) {
       const pack<float, Lanes> apart = Format::template widen_apart<Lanes>(raw);
-      sum_up(apart);
+      sum_up_values(apart);
       return Format::template in_order<Lanes>(apart);
     } else {
       const pack<float, Lanes> value = Format::template widen<Lanes>(raw);
-      sum_up(value);
+      sum_up_values(value);
       return value;
     }
   }
 
-  void sum_up(pack<float, Lanes> value) {
+  void sum_up_values(pack<float, Lanes> value) {
     block_squares = __builtin_elementwise_fma(value, value, block_squares);
     if constexpr (Magnitudes) block_magnitudes += __builtin_elementwise_abs(value);
   }

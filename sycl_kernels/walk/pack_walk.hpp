@@ -94,11 +94,22 @@ struct single_element {
 template <typename Format>
 struct typed_stream {
   static constexpr bool is_float32 = std::is_same_v<Format, format<element_type::float32>>;
+  static constexpr unsigned bytes = sizeof(typename Format::bits);  ///< of an element
   std::uint64_t address;
+
+  /// Loads a pack as it lies in memory: until it is widened, 16 bits take half the registers.
+  template <unsigned Lanes, typename Place>
+  [[gnu::always_inline]] pack<typename Format::bits, Lanes> read(const Place& place) const {
+    return place.read(in_global_memory<const typename Format::bits>(address));
+  }
+  template <unsigned Lanes>
+  [[gnu::always_inline]] static pack<float, Lanes> widen(pack<typename Format::bits, Lanes> raw) {
+    return Format::template widen<Lanes>(raw);
+  }
 
   template <unsigned Lanes, typename Place>
   [[gnu::always_inline]] pack<float, Lanes> load(const Place& place) const {
-    return Format::template widen<Lanes>(place.read(in_global_memory<const typename Format::bits>(address)));
+    return widen<Lanes>(read<Lanes>(place));
   }
 
   template <unsigned Lanes, typename Place>
@@ -163,35 +174,105 @@ template <typename Action>
   }
 }
 
-/// Calls `action(place)` for each pack of a piece that this work-item takes.
-template <unsigned Lanes, unsigned GroupSize, typename Action>
-[[gnu::always_inline]] inline void for_each_pack(const work_item& item, const segment& piece, bool aligned,
-                                                 Action action) {
+/// Packs `begin`, `begin` + `Distance`, … before `end`, `InFlight` at a time as long as all work-items have as many,
+/// then one at a time: `load(place)` for each of them, then `use(place_of, loaded)` with an array of all that was
+/// loaded. So a GPU has that many loads under way before it waits for the first. `place_of(i)` is where pack i lies; in
+/// `use`, pack i of the array. `begin` - `first` must be the same for all work-items, and `first` less than `Distance`.
+template <unsigned InFlight, unsigned Distance, typename PlaceOf, typename Load, typename Use>
+[[gnu::always_inline]] inline void for_packs(std::uint32_t first, std::uint32_t begin, std::uint32_t end,
+                                             PlaceOf place_of, Load load, Use use) {
+  using loaded_pack = decltype(load(place_of(begin)));
+  std::uint32_t i = begin;
+  if constexpr (InFlight > 1) {
+    std::uint32_t round = begin - first;
+#pragma nounroll
+    for (; round + InFlight * Distance <= end; round += InFlight * Distance) {
+      const auto place_in_round = [&](unsigned pack) __attribute__((always_inline)) {
+        return place_of(first + round + pack * Distance);
+      };
+      loaded_pack loaded[InFlight];
+#pragma unroll
+      for (unsigned pack = 0; pack < InFlight; ++pack) loaded[pack] = load(place_in_round(pack));
+      use(place_in_round, loaded);
+    }
+    i = first + round;
+  }
+#pragma nounroll
+  for (; i < end; i += Distance) {
+    loaded_pack loaded[1] = {load(place_of(i))};
+    use([&](unsigned) __attribute__((always_inline)) { return place_of(i); }, loaded);
+  }
+}
+
+/// For `for_packs`: `use(place, loaded)` for one pack after the other.
+template <typename Use>
+struct one_by_one {
+  Use use;
+
+  template <typename PlaceOf, typename Loaded, unsigned Count>
+  [[gnu::always_inline]] void operator()(PlaceOf place_of, Loaded (&loaded)[Count]) const {
+#pragma unroll
+    for (unsigned i = 0; i < Count; ++i) use(place_of(i), loaded[i]);
+  }
+};
+template <typename Use>
+one_by_one(Use) -> one_by_one<Use>;
+
+/// Calls `use(place, load(place))` for each pack of a piece that this work-item takes; with `InFlight` packs loaded
+/// before the first is used where whole packs are aligned.
+template <unsigned Lanes, unsigned GroupSize, unsigned InFlight, typename Load, typename Use>
+[[gnu::always_inline]] inline void for_each_loaded_pack(const work_item& item, const segment& piece, bool aligned,
+                                                        Load load, Use use) {
   const std::uint64_t begin = piece.first_element();
   const std::uint32_t packs = piece.count() / Lanes, rest = piece.count() % Lanes;
   const std::uint32_t first = first_pack<GroupSize, Lanes>(item, piece);
   // Unaligned accesses cost a CPU nothing; a GPU goes lane by lane then.
   if (GroupSize > 1 && aligned) {
-    for (std::uint32_t i = first; i < packs; i += GroupSize)
-      action(whole_pack<Lanes, true>{begin + std::uint64_t{i} * Lanes});
+    for_packs<InFlight, GroupSize>(
+        first, first, packs,
+        [&](std::uint32_t i)
+            __attribute__((always_inline)) { return whole_pack<Lanes, true>{begin + std::uint64_t{i} * Lanes}; },
+        load, one_by_one{use});
   } else {
-    for (std::uint32_t i = first; i < packs; i += GroupSize)
-      action(whole_pack<Lanes, false>{begin + std::uint64_t{i} * Lanes});
+    for (std::uint32_t i = first; i < packs; i += GroupSize) {
+      const whole_pack<Lanes, false> place{begin + std::uint64_t{i} * Lanes};
+      use(place, load(place));
+    }
   }
-  if (rest != 0 && first == packs % GroupSize) action(part_of_pack<Lanes>{begin + std::uint64_t{packs} * Lanes, rest});
+  if (rest != 0 && first == packs % GroupSize) {
+    const part_of_pack<Lanes> place{begin + std::uint64_t{packs} * Lanes, rest};
+    use(place, load(place));
+  }
+}
+
+/// Nothing to load in advance.
+struct nothing_loaded {};
+
+/// Calls `action(place)` for each pack of a piece that this work-item takes.
+template <unsigned Lanes, unsigned GroupSize, typename Action>
+[[gnu::always_inline]] inline void for_each_pack(const work_item& item, const segment& piece, bool aligned,
+                                                 Action action) {
+  for_each_loaded_pack<Lanes, GroupSize, 1>(
+      item, piece, aligned, [](auto) __attribute__((always_inline)) { return nothing_loaded{}; },
+      [&](auto place, nothing_loaded) __attribute__((always_inline)) { action(place); });
 }
 
 // The same in parts, for kernels with so many arrays that a GPU's registers would not do for all of it at once. (Loops
 // are not unrolled: a pack is as much as there is room for.)
 
-/// The whole packs of a piece, aligned, of arrays that are the same for all of them.
-template <unsigned Lanes, unsigned GroupSize, typename Action>
-[[gnu::always_inline]] inline void for_each_streamed_pack(const work_item& item, const segment& piece, Action action) {
+/// The whole packs of a piece, aligned, of arrays that are the same for all of them: `use(place, load(place))`, with
+/// `InFlight` packs loaded before the first is used.
+template <unsigned Lanes, unsigned GroupSize, unsigned InFlight, typename Load, typename Use>
+[[gnu::always_inline]] inline void for_each_streamed_pack(const work_item& item, const segment& piece, Load load,
+                                                          Use use) {
   const std::uint32_t packs = piece.count() / Lanes, mine = first_pack<GroupSize, Lanes>(item, piece);
   const std::uint64_t begin = piece.first_element() + mine * Lanes;
-#pragma nounroll
-  for (std::uint32_t i = 0; i + mine < packs; i += GroupSize)
-    action(streamed_pack<Lanes>{begin, begin + std::uint64_t{i} * Lanes});
+  for_packs<InFlight, GroupSize>(
+      mine, mine, packs,
+      [&](std::uint32_t i) __attribute__((always_inline)) {
+        return streamed_pack<Lanes>{begin, begin + std::uint64_t{i - mine} * Lanes};
+      },
+      load, one_by_one{use});
 }
 
 /// The same in halves, of any arrays.

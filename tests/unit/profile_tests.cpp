@@ -78,7 +78,7 @@ TEST_CASE("the numbers of a profile can be printed") {
   CHECK(report.name == "nvidia_gpu");
   REQUIRE(report.classes.size() == 7);
   CHECK(report.classes[0].name == "reduction");
-  REQUIRE(report.classes[0].numbers.size() == 9);
+  REQUIRE(report.classes[0].numbers.size() == 10);
   CHECK(report.classes[0].numbers[1].name == "max_lanes");
   CHECK(report.classes[0].numbers[1].value == backends::find("nvidia_gpu")->reduction.max_lanes);
   CHECK_THROWS_MATCHES(describe_profile("abacus"), invalid_argument,

@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import gpu_cache
 import sid_packages
 from amd import rewrite
+from in_flight import loops
 
 PACKAGES = ("llvm-21", "llvm-spirv-21")
 # Members of a kernel's metadata by the names that this module gives them.
@@ -56,7 +57,7 @@ class compiler:
         self.programs = {"llvm-spirv": "usr/bin/llvm-spirv-21", "llvm-dis": "usr/lib/llvm-21/bin/llvm-dis",
                          "opt": "usr/lib/llvm-21/bin/opt", "llc": "usr/lib/llvm-21/bin/llc"}
         self.version = f"LLVM {versions['llvm-21']}, llvm-spirv {versions['llvm-spirv-21']}"
-        self.rewriting = pathlib.Path(rewrite.__file__).read_bytes() + pathlib.Path(__file__).read_bytes()
+        self.rewriting = b"".join(pathlib.Path(file).read_bytes() for file in (rewrite.__file__, loops.__file__, __file__))
 
     def run(self, name, *arguments):
         command = (*sid_packages.command("amd", self.programs[name]), *arguments)
@@ -77,8 +78,10 @@ class compiler:
                 self.run("llc", "-O3", f"-mcpu={device}", best, "-o", assembly)
             except ValueError as problem:
                 return {"error": str(problem)}
-            kernels = kernel_figures(assembly.read_text())
-            return {"kernels": kernels} if kernels else {"error": "the compiler's output has no kernels"}
+            text = assembly.read_text()
+            kernels = kernel_figures(text)
+            found = {DECORATION.sub("", symbol): {"loops": of_kernel} for symbol, of_kernel in loops.of_amd(text).items()}
+            return {"kernels": kernels, "loops": found} if kernels else {"error": "the compiler's output has no kernels"}
 
     def compile(self, module, device):
         """{"kernels": {name: figures}} or {"error": text}. The cache keeps both."""

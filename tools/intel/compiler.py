@@ -9,11 +9,12 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import gpu_cache
 import sid_packages
+from in_flight import loops
 
 PACKAGES = ("intel-ocloc", "libigc2", "libigc2-tools", "libigdfcl2")  # ocloc opens the libraries by name
 # Members of .ze_info by the names that this module gives them.
 FIGURES = {"simd_size": "simd", "grf_count": "registers", "spill_size": "spill"}
-FORMAT = 1  # increase it when the figures change their meaning: the cache has older ones
+FORMAT = 2  # increase it when the figures change their meaning: the cache has older ones
 
 
 def find():
@@ -31,6 +32,12 @@ def kernel_figures(ze_info):
         elif (member := re.match(r"      (\w+): +(\d+)", line)) and current is not None and member[1] in FIGURES:
             current[FIGURES[member[1]]] = int(member[2])
     return kernels
+
+
+def local_memory(ze_info):
+    """{symbol: bytes of a work-group}"""
+    parts = re.split(r"^  - name: +(\S+)", ze_info, flags=re.M)
+    return {name: int(size[1]) for name, text in zip(parts[1::2], parts[2::2]) if (size := re.search(r"slm_size: +(\d+)", text))}
 
 
 def short_name(symbol):
@@ -59,13 +66,15 @@ class compiler:
                 return {"error": " | ".join(dict.fromkeys(lines)) or f"ocloc ended with status {done.returncode}"}
             self.run("disasm", "-file", binary, "-dump", folder / "parts", "-device", device)
             kernels = kernel_figures((folder / "parts/.ze_info").read_text())
-            named = {}
+            named, found_loops = {}, {}
+            local = local_memory((folder / "parts/.ze_info").read_text())
             for symbol, figures in kernels.items():
                 code = folder / f"parts/.text.{symbol}.asm"
                 if code.exists() and symbol.startswith("__sycl_kernel_syclamp_"):
                     figures["fp64"] = len(re.findall(r":df\b", code.read_text()))
                     named[short_name(symbol)] = figures
-            return {"kernels": named} if named else {"error": "the compiler's output has no kernels"}
+                    found_loops[short_name(symbol)] = {"local memory": local.get(symbol, 0), "loops": loops.of_intel(code.read_text())}
+            return {"kernels": named, "loops": found_loops} if named else {"error": "the compiler's output has no kernels"}
 
     def compile(self, module, device):
         """{"kernels": {name: figures}} or {"error": text}. The cache keeps both."""

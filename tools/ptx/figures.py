@@ -14,10 +14,11 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import gpu_cache
+from in_flight import loops
 
 PROFILE = "nvidia_gpu"
-PTXAS_WHEEL = "nvidia-cuda-nvcc==13.0.88"
-FORMAT = 1  # increase it when the figures change their meaning: the cache has older ones
+PTXAS_WHEEL, NVDISASM_WHEEL = "nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-nvdisasm==13.2.51"
+FORMAT = 2  # increase it when the figures change their meaning: the cache has older ones
 
 
 def load_ptx_tool():
@@ -34,6 +35,20 @@ def find_ptxas():
     if found:
         os.environ["PATH"] = os.pathsep.join((os.path.dirname(found), os.environ["PATH"]))
     return found
+
+
+def find_nvdisasm():
+    """The path of the disassembler, or None."""
+    return shutil.which("nvdisasm") or shutil.which("nvdisasm", path=gpu_cache.folder("nvidia"))
+
+
+def loops_of(tool, ptx, arch):
+    """{symbol: loops} of the machine code, or {} without a disassembler."""
+    program, binary = find_nvdisasm(), ptx.with_suffix(f".{arch}.cubin")
+    if program is None:
+        return {}
+    tool.run("ptxas", f"-arch={arch}", ptx, "-o", binary)
+    return loops.of_sass(tool.run(program, "-c", binary))
 
 
 def ptxas_version():
@@ -73,7 +88,7 @@ def family_figures(tool, arguments, family):
     folder = arguments.build / "ptx"
     ptx = tool.make_ptx(family, arguments, folder)
     by_arch = {arch: tool.resources(ptx, arch) for arch in arguments.arch}
-    counts = tool.operations(ptx)
+    counts, code = tool.operations(ptx), {arch: loops_of(tool, ptx, arch) for arch in arguments.arch}
     kernels = {}
     for symbol, first in by_arch[arguments.arch[0]].items():
         numbers = {arch: by_arch[arch][symbol] for arch in arguments.arch}
@@ -83,7 +98,8 @@ def family_figures(tool, arguments, family):
             "spilled": {arch: spilled for arch, number in numbers.items()
                         if (spilled := number["spill stores"] + number["spill loads"])},
             "local memory": first["smem"],
-            "accesses": accesses(counts[symbol])}
+            "accesses": accesses(counts[symbol]),
+            "loops": {arch: code[arch].get(symbol, []) for arch in arguments.arch}}
     return kernels
 
 
@@ -95,7 +111,7 @@ def collect(build, sycl, archs, skipped=()):
     tool.compiler(build / "ptx")
     library = (sycl / "lib/libsycl-jit.so").stat()
     tools = [(ROOT / "tools/ptx" / name).read_text() for name in ("ptx", "compile_ptx.cpp")]
-    depends = (FORMAT, ptxas_version(), *archs, *tools, library.st_size, library.st_mtime_ns)
+    depends = (FORMAT, ptxas_version(), find_nvdisasm() is not None, pathlib.Path(loops.__file__).read_text(), *archs, *tools, library.st_size, library.st_mtime_ns)
 
     def figures(family):
         source = tool.run(build / "bin/kernel_source", PROFILE, family)
