@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the tables of docs/gpu-code.md from nvidia.json, intel.json and amd.json in tests/gpu/.
+"""Makes the tables of docs/gpu-code.md from nvidia.json, intel.json, amd.json and in_flight.json in tests/gpu/.
 
     tools/gpu_tables.py --write    writes the tables into the page, between their markers
     tools/gpu_tables.py --check    ends with status 1 if the page has other tables
@@ -9,6 +9,8 @@ import json
 import pathlib
 import re
 import sys
+
+from in_flight import collection, residency
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = "docs/gpu-code.md"
@@ -53,6 +55,23 @@ def intel(data):
             f"Kernels by SIMD width:\n\n{table(simd)}\n" + (f"Families that a device refuses:\n\n{refused}" if refused else ""))
 
 
+def in_flight(data):
+    """For each device and class, the kernel that has the fewest bytes under way."""
+    rows = [["device", "needed", "class", "FP16", "BF16", "FP32", "target"]]
+    for device, kernels in data["devices"].items():
+        needed = residency.needed(collection.DEVICES[device])
+        for name in collection.CLASSES:
+            reached = [collection.least(kernels, name, kind)[0] for kind in ("FP16", "BF16", "FP32")]
+            target = collection.TARGETS.get(device, {}).get(name, "")
+            rows.append([device, f"{needed / 1000:.1f}", name, *(f"{number / 1000:.0f} ({number / needed:.2f})" for number in reached), target])
+    listed = "".join(f"- `{kernel}` on {device}, {', '.join(entry['types'])}: {entry['reason']}\n"
+                     for device, kernels in data["shortfalls"].items() for kernel, entry in kernels.items())
+    sources = "".join(f"- {device}: {'; '.join(facts['sources'])}\n" for device, facts in collection.DEVICES.items())
+    return (f"{data['date']}. KB per compute unit; in parentheses, the multiple of what the device needs. Each figure is that of the kernel of\n"
+            f"the class that has the fewest bytes in flight.\n\n{table(rows)}\n"
+            + (f"Below the target:\n\n{listed}\n" if listed else "") + f"Sources of the inputs:\n\n{sources}")
+
+
 def amd(data):
     devices = list(data["devices"])
     rows = [["kernel", *(f"{device} VGPRs" for device in devices), "wave", "local memory"]]
@@ -65,7 +84,7 @@ def amd(data):
 
 
 def page_with_tables(text):
-    for vendor, make in (("nvidia", nvidia), ("intel", intel), ("amd", amd)):
+    for vendor, make in (("nvidia", nvidia), ("intel", intel), ("amd", amd), ("in_flight", in_flight)):
         begin = f"<!-- {vendor} figures: made by tools/gpu_tables.py from tests/gpu/{vendor}.json -->\n"
         end = f"<!-- end of the {vendor} figures -->\n"
         before, found, rest = text.partition(begin)

@@ -26,10 +26,11 @@ def row(kernel, profile, items, loops):
     return {"items": items, **by_type}
 
 
-def of_nvidia(build, sycl, skipped=()):
+def of_nvidia(build, sycl):
     if figures.find_ptxas() is None or figures.find_nvdisasm() is None:
         raise gpu_spirv.missing("ptxas or nvdisasm is neither in PATH nor in the cache; run tools/ptx/fetch")
-    found = figures.collect(build, sycl, ["sm_75", *codes("nvidia_gpu")], skipped)
+    others = [family for family in figures.families() if family not in kernels.families()]
+    found = figures.collect(build, sycl, ["sm_75", *codes("nvidia_gpu")], others)
     rows = {name: figure for family in found.values() for name, figure in family.items()}
     for device, facts in DEVICES.items():
         if facts["profile"] == "nvidia_gpu":
@@ -46,7 +47,9 @@ def from_spirv(build, profile, program, items):
     """`items(facts, group, figures, local)` are the work-items on a compute unit."""
     if program is None:
         raise gpu_spirv.missing(f"the compiler is not in the cache; run tools/{profile.removesuffix('_gpu')}/fetch")
-    found = gpu_spirv.compile_all(program, gpu_spirv.ready_kernels(build, profile), codes(profile))
+    names = {family.replace("/", "-") for family in kernels.families()}
+    ready = {name: data for name, data in gpu_spirv.ready_kernels(build, profile).items() if name in names}
+    found = gpu_spirv.compile_all(program, ready, codes(profile))
     for device, facts in DEVICES.items():
         if facts["profile"] == profile:
             yield device, {name: row(name, profile, items(facts, group_size(name, profile), figure, result["loops"][name]),
@@ -65,10 +68,10 @@ def of_intel(build, _):
         facts, group, figure["simd"], figure["registers"], code["local memory"]))
 
 
-def collect(build, sycl, skipped=()):
+def collect(build, sycl):
     """({device: {kernel: row}}, [why a vendor was left out])"""
     found, reasons = {}, []
-    for vendor, of_vendor in (("NVIDIA", lambda *where: of_nvidia(*where, skipped)), ("AMD", of_amd), ("Intel", of_intel)):
+    for vendor, of_vendor in (("NVIDIA", of_nvidia), ("AMD", of_amd), ("Intel", of_intel)):
         try:
             found.update((device, dict(sorted(rows.items()))) for device, rows in of_vendor(build, sycl))
         except gpu_spirv.missing as problem:

@@ -25,12 +25,19 @@ def steps():
 
 
 def operation_class(kernel):
-    """(name of the class in the tables, name of the class in the profile), or None if the kernel is not judged."""
+    """(name of the class in the tables, name of the class in the profile), or None for all other kernels."""
     if kernel in INSPECTIONS:
         return "inspect", "reduction"
     if kernel == "convert_list":
         return "convert", "streaming"
     return ("apply", "apply") if kernel in steps() or kernel in FIRST_PARTS else None
+
+
+def families():
+    """The families of src/launch/operations.def that have a kernel with a class."""
+    text = (ROOT / "src/launch/operations.def").read_text()
+    rows = re.findall(r'^[A-Z_]+\("([\w/]+)", (\w+)', text, flags=re.M)
+    return list(dict.fromkeys(family for family, name in rows if operation_class(name)))
 
 
 def packs_in_flight(bytes_in_flight, pack_bytes):
