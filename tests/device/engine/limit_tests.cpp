@@ -44,7 +44,8 @@ std::vector<float> gradients_of(std::size_t count, int step) {
 
 /// Steps of an optimizer, one of them skipped, with clipping and an inspection per tensor.
 remains train(const engine& engine, const optimizer_settings& settings) {
-  constexpr std::size_t sizes[] = {700'001, 3, 65'536, 400'000, 1};
+  // More chunks than the largest profile has work-groups on two compute units, so that numbers of units matter.
+  constexpr std::size_t sizes[] = {4'000'001, 3, 65'536, 700'000, 1};
   std::vector<std::unique_ptr<device_buffer<float>>> gradients, weights;
   std::vector<parameter> parameters;
   std::vector<tensor> tensors;
@@ -59,10 +60,10 @@ remains train(const engine& engine, const optimizer_settings& settings) {
   const inspector inspector(tensor_list(engine, tensors), inspection_level::histogram);
 
   remains left;
-  for (int step = 0; step < 4; ++step) {
+  for (int step = 0; step < 3; ++step) {
     for (std::size_t i = 0; i < std::size(sizes); ++i) {
       std::vector<float> values = gradients_of(sizes[i], step);
-      if (step == 2 && i == 3) values[300'000] = std::numeric_limits<float>::infinity();
+      if (step == 1 && i == 3) values[300'000] = std::numeric_limits<float>::infinity();
       engine.queue().memcpy(gradients[i]->data(), values.data(), values.size() * sizeof(float)).wait();
     }
     scaler.begin_step();
@@ -108,9 +109,9 @@ TEST_CASE("law 9: results have the same bits on devices with other numbers of co
     CAPTURE(pretended);
     engine.kernels().set_compute_units(pretended);
     const remains found = train(engine, settings);
-    CHECK(found.statistics == expected.statistics);
-    CHECK(found.records == expected.records);
-    CHECK(found.weights == expected.weights);
+    CHECK((found.statistics == expected.statistics));  // millions of numbers are not printed
+    CHECK((found.records == expected.records));
+    CHECK((found.weights == expected.weights));
   }
   engine.kernels().set_compute_units(units);
 }
@@ -143,7 +144,7 @@ TEST_CASE("two devices, two contexts and two queues work at once, from two threa
     for (std::thread& thread : threads) thread.join();
     for (const std::exception_ptr& failure : failures)
       if (failure) std::rethrow_exception(failure);
-    CHECK(found[0] == expected);
-    CHECK(found[1] == expected);
+    CHECK((found[0] == expected));
+    CHECK((found[1] == expected));
   }
 }

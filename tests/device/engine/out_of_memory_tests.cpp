@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t elements = 100'000;
 
-/// A training that goes on after something else could not be allocated.
+/// A training that must continue after something else could not be allocated.
 struct training {
   explicit training(const syclamp::engine& engine)
       : engine(engine),

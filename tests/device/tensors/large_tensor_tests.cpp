@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of more than 2^32 bytes, and lists of more than 2^32 elements. D22 in framework_defects_tests.cpp has one
-// tensor of more than 2^32 elements.
+// Tensors of more than 2^32 bytes, and lists of more than 2^32 elements. framework_defects_tests.cpp has one tensor of
+// more than 2^32 elements.
 #include <cstdint>
 #include <limits>
 #include <vector>
