@@ -49,7 +49,8 @@ optimizer_settings alternative(std::size_t index) {
 
 optimizer_settings default_settings(std::int32_t kind) {
   if (kind < 0 || kind > SYCLAMP_ADADELTA)
-    throw invalid_argument(fmt::format("the kind of optimizer is {}; it must be from 0 to {}", kind, SYCLAMP_ADADELTA));
+    throw invalid_argument(
+        fmt::format("the kind of optimizer is {}; it must be from 0 to {}", kind, static_cast<int>(SYCLAMP_ADADELTA)));
   return alternative(static_cast<std::size_t>(kind));
 }
 
