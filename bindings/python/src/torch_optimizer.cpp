@@ -8,6 +8,7 @@
 
 #include "settings.hpp"
 #include "torch_engine.hpp"
+#include "torch_threads.hpp"
 
 namespace nb = nanobind;
 
@@ -173,6 +174,7 @@ bool torch_optimizer::apply(float scale, bool skip, std::optional<float> max_nor
     scaler.update();
     return is_applied;
   }
+  release_openmp_threads(optimizer_.gradients().elements());
   const auto [first, second] = reciprocal(scale);
   *decision_ = {.apply = skip ? 0u : 1u, .unscale_first = first, .unscale_second = second};
   optimizer_.apply(step_inputs{optimizer_.gradients(), decision_, false});
@@ -180,6 +182,7 @@ bool torch_optimizer::apply(float scale, bool skip, std::optional<float> max_nor
 }
 
 bool torch_optimizer::apply(loss_scaler& scaler, std::optional<float> max_norm) {
+  release_openmp_threads(optimizer_.gradients().elements());
   step_options options;
   if (max_norm) options.max_norm = *max_norm;
   scaler.begin_step();
