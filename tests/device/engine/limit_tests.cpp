@@ -99,13 +99,12 @@ std::vector<sycl::device> two_devices() {
 
 TEST_CASE("law 9: results have the same bits on devices with other numbers of compute units", "[limits]") {
   const engine& engine = any_engine();
-  const bool is_per_tensor = GENERATE(false, true);
-  CAPTURE(engine.profile_name(), is_per_tensor);
-  const optimizer_settings settings = is_per_tensor ? optimizer_settings(lamb{.lr = 0.01}) : adamw{.lr = 0.01};
+  CAPTURE(engine.profile_name());
+  const optimizer_settings settings = lamb{.lr = 0.01};  // which also needs norms of tensors
   const auto units = engine.queue().get_device().get_info<sycl::info::device::max_compute_units>();
 
   const remains expected = train(engine, settings);
-  for (const std::uint64_t pretended : {1, 3, 1000}) {
+  for (const std::uint64_t pretended : {1, 1000}) {
     CAPTURE(pretended);
     engine.kernels().set_compute_units(pretended);
     const remains found = train(engine, settings);
