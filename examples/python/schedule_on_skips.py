@@ -2,7 +2,8 @@
 """A learning-rate schedule that advances on skipped steps, and two cures.
 
 With accelerate, or in any loop that calls `schedule.step()` after `scaler.step(optimizer)`, a fused optimizer decides on its own whether
-to skip a step, and the loop does not notice. The schedule advances although no weight has changed (accelerate#4242). The first steps of a run with
+to skip a step, and the loop does not notice. The schedule advances although no weight has changed
+(https://github.com/huggingface/accelerate/issues/4242). The first steps of a run with
 loss scaling are often skipped, so that a warm-up is partly over before the first weight moves.
 
     python examples/python/schedule_on_skips.py

@@ -42,7 +42,7 @@ def test_accelerate_prepare_keeps_fp32_state():
 
 @pytest.mark.parametrize("ours", [True, False])
 def test_accelerate_schedules_and_skipped_steps(ours):
-    """accelerate#4242: a fused optimizer hides a skipped step, and the schedule advances. Our scaler does not call `step` for it."""
+    """https://github.com/huggingface/accelerate/issues/4242: a fused optimizer hides a skipped step, and the schedule advances. Our scaler does not call `step` for it."""
     Accelerator(cpu=True)  # AcceleratedScheduler asks its state
     model = make_model()
     if ours:

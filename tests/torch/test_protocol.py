@@ -167,7 +167,7 @@ def test_a_forked_process_is_told_what_to_do():
         message = pipe.read()
     os.waitpid(child, 0)
     assert "fork" in message and ("spawn" in message or "after" in message), message
-    optimizer.step()  # the parent goes on
+    optimizer.step()  # the parent continues
 
 
 def test_steps_applied_are_read_without_a_wait():

@@ -111,8 +111,8 @@ class GradScaler(torch.amp.GradScaler):
     def _start_iteration(self) -> None:
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
         self._inspected: set[int] = set()  # optimizers whose gradients the library has inspected
-        self._knows_overflow = False  # the library has found one
-        self._has_empty_step = False  # an optimizer had no gradients
+        self._knows_overflow = False  # the library has found an overflow
+        self._has_empty_step = False  # no gradients in a step of an optimizer
 
     def unscale_(self, optimizer: torch.optim.Optimizer) -> None:
         """Divides the optimizer's gradients by the scale, as torch.amp.GradScaler.unscale_ does."""
