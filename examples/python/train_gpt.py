@@ -15,6 +15,7 @@ multiplied by 2^-N before the backward pass, and their gradients are multiplied 
 """
 import argparse
 import json
+import math
 import statistics
 import sys
 import time
@@ -126,7 +127,7 @@ def load(file: Path, settings: dict[str, int]) -> Results:
         return {}
     found = json.loads(file.read_text())
     if found["settings"] != settings:
-        sys.exit(f"train_gpt.py: {file} has results with other settings, {found['settings']}; remove the file or choose another --output")
+        sys.exit(f"train_gpt.py: {file} has results with other settings, {found['settings']}; pass --fresh or choose another --output")
     return found["results"]
 
 
@@ -145,6 +146,7 @@ def main() -> None:
     parser.add_argument("--small-losses", type=int, nargs="*", default=[8, 13], metavar="N",
                         help="also train with a loss that is 2^N times smaller, default 8 13; only the first seed")
     parser.add_argument("--runs", nargs="*", metavar="NAME", help="only these runs; default: all")
+    parser.add_argument("--fresh", action="store_true", help="begin anew, without the results of an interrupted program")
     parser.add_argument("--output", type=Path, default=Path("gpt"), metavar="DIR", help="folder for results.json and curves.png")
     options = parser.parse_args()
     if options.steps < 1 or options.seeds < 1 or options.layers < 1:
@@ -157,11 +159,11 @@ def main() -> None:
     text = Text()
     settings = {"steps": options.steps, "layers": options.layers, "bytes": len(text.training)}
     file = options.output / "results.json"
-    results = load(file, settings)
+    results = {} if options.fresh else load(file, settings)
     print(f"{sum(p.numel() for p in GPT(options.layers).parameters()) / 1e6:.1f} million parameters, {len(text.training)} bytes of text")
     print(f"{'run':15} {'seed':>4} {'held-out loss':>14} {'zero gradients':>15} {'seconds/step':>13}")
     for run in runs:
-        for seed in range(options.seeds if run.name.find(" x ") < 0 else 1):
+        for seed in range(1 if " x " in run.name else options.seeds):
             seeds = results.get(run.name, {})
             if str(seed) not in seeds:
                 if options.runs and run.name not in options.runs:
@@ -179,6 +181,10 @@ def main() -> None:
             seconds = statistics.median(step["seconds"] for step in steps[:-1])
             print(f"{run.name:15} {seed:4} {steps[-1]['held_out']:14.4f} {100 * zeros:13.2f} % {seconds:13.2f}", flush=True)
 
+    for name, seeds in results.items():
+        for seed, steps in seeds.items():
+            if not steps[-1]["held_out"] < math.log(256):  # also if it is NaN
+                sys.exit(f"train_gpt.py: {name}, seed {seed}: the held-out loss {steps[-1]['held_out']} is not below that of guessing")
     draw(results, options.output / "curves.png")
     print(f"wrote {file} and {options.output / 'curves.png'}")
 

@@ -6,8 +6,7 @@
 
 - It has at most 600 words. A word is text between spaces that has a letter or a digit. Not counted: code blocks, comments, HTML
   tags, addresses of links, and the support matrix, which is generated.
-- Its ```cpp block is the region between two `// [readme]` lines of examples/step.cpp, and its ```cmake block the region between
-  two `# [readme]` lines of tests/package/quick_start/CMakeLists.txt. Tests compile and run both.
+- Its ```cpp, ```cmake and ```python blocks are the regions between two `[readme]` comments of the files in REGIONS. Tests run them all.
 - README.md and CITATION.cff have the version of CMakeLists.txt.
 - Its support matrix is the one of docs/support.json.
 - It says «more than N presets», and the program has N + 1 to N + 10 that replay a framework bit for bit.
@@ -20,7 +19,7 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST_WORDS = 600
-REGIONS = {"cpp": "examples/step.cpp", "cmake": "tests/package/quick_start/CMakeLists.txt"}
+REGIONS = {"cpp": "examples/step.cpp", "cmake": "tests/package/quick_start/CMakeLists.txt", "python": "examples/python/step.py"}
 MARKER = re.compile(r"^ *(?://|#) \[readme\]\n", flags=re.M)
 MATRIX = re.compile(r"<!-- support matrix:.*?<!-- end of the support matrix -->", flags=re.S)
 NOT_REPLAYED = {"syclamp": "is our own", "chainer": "rounds the scale to FP32", "openseq2seq-logmax": "is exact within rounding only"}

@@ -9,8 +9,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "
 from support_matrix import problems  # noqa: E402
 
 FILES = {REGIONS["cpp"]: "int main() {\n  // [readme]\n  step();\n  if (a)\n    b();\n  // [readme]\n}\n",
-         REGIONS["cmake"]: "# [readme]\nproject(a)\n# [readme]\n"}
-CODE = "```cpp\nstep();\nif (a)\n  b();\n```\n```cmake\nproject(a)\n```\n"
+         REGIONS["cmake"]: "# [readme]\nproject(a)\n# [readme]\n", REGIONS["python"]: "# [readme]\nimport a\n# [readme]\n"}
+CODE = "```cpp\nstep();\nif (a)\n  b();\n```\n```cmake\nproject(a)\n```\n```python\nimport a\n```\n"
 LISTING = """| preset | init |
 | ------ | ---- |
 | syclamp | 2^16 |
@@ -38,7 +38,8 @@ CASES = (  # name, what a check found, how many complaints there should be
     ("one word too many", complaints(CODE + "word " * (MOST_WORDS + 1), FILES), 1),
     ("changed code", complaints(CODE.replace("b()", "c()"), FILES), 1),
     ("changed CMake", complaints(CODE.replace("project(a)", "project(b)"), FILES), 1),
-    ("no code", complaints("", FILES), 2),
+    ("changed Python", complaints(CODE.replace("import a", "import b"), FILES), 1),
+    ("no code", complaints("", FILES), 3),
     ("a second block", complaints(CODE + "```cpp\nother();\n```\n", FILES), 1),
     ("no region", complaints(CODE, {**FILES, REGIONS["cpp"]: "step();\n"}), 1),
     ("words", words("One [two](https://a.org/b%20c) <b>three</b> — four.\n\n    five\n```\nsix\n```\n<!-- seven\neight -->"), 4),
