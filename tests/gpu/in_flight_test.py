@@ -39,8 +39,8 @@ def planted(data):
     listed = {"H100": {"adam_step": {"types": ["FP16"]}}}
     cases = {"figures as they are": (False, complaints()),
              "one pack under way": (True, complaints("H100", "inspect_chunks", "FP16", 8)),
-             "half the work-items": (True, complaints("MI300X", "convert_list", "items", 256)),
-             "a loop is not found": (True, complaints("B580", "adam_step", "BF16", None)),
+             "half the work-items": (True, complaints("H100", "convert_list", "items", 256)),
+             "a loop is not found": (True, complaints("B200", "adam_step", "BF16", None)),
              "a shortfall without need": (True, complaints(shortfalls={**data["shortfalls"], **listed})),
              "less than a device without a target needs": (False, complaints("A100", "sgd_step", "FP16", 1))}
     wrong = [name for name, (is_fault, found) in cases.items() if bool(found) != is_fault]
