@@ -66,6 +66,17 @@ int main() {
     cast(in, out);
     engine.wait();
     print_new("cast to FP32", to_string(type));
+
+    void* model = sycl::aligned_alloc_device(256, bytes, queue);  // 16 bits: a copy of FP32 master weights
+    queue.memset(model, 0, bytes).wait();
+    fused_optimizer optimizer(
+        engine, {{.gradient = array_view(data, elements, type), .model = array_view(model, elements, type)}}, adamw{});
+    engine.wait();
+    counts_before = emulator::executed_kernels().statistics();
+    optimizer.apply();
+    engine.wait();
+    print_new("AdamW step", to_string(type));
+    sycl::free(model, queue);
     sycl::free(wide, queue);
     sycl::free(data, queue);
   }
