@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("--small-losses", type=int, nargs="*", default=[8, 13], metavar="N",
                         help="also train with a loss that is 2^N times smaller, default 8 13; only the first seed")
     parser.add_argument("--runs", nargs="*", metavar="NAME", help="only these runs; default: all")
-    parser.add_argument("--fresh", action="store_true", help="begin anew, without the results of an interrupted program")
+    parser.add_argument("--fresh", action="store_true", help="begin again, without the results of an interrupted program")
     parser.add_argument("--output", type=Path, default=Path("gpt"), metavar="DIR", help="folder for results.json and curves.png")
     options = parser.parse_args()
     if options.steps < 1 or options.seeds < 1 or options.layers < 1:
