@@ -55,6 +55,6 @@ for prefix in "$@"; do
     torch) make_prefix .syclamp/torch setup/torch.lock "PyTorch and its companions (2.6 GB to download)" ;;
     python) make_prefix .syclamp/python setup/python.lock "what builds and tests the Python package (0.15 GB to download)" ;;
     data) make_prefix .syclamp/data setup/data.lock "the handwritten digits of scikit-learn" take_digits ;;
-    *) echo "setup: there is no prefix \"$prefix\"; sycl, tools, tidy, report, site, torch and data exist" >&2; exit 2 ;;
+    *) echo "setup: there is no prefix \"$prefix\"; sycl, python, tools, tidy, report, site, torch and data exist" >&2; exit 2 ;;
   esac
 done

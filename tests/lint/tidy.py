@@ -65,7 +65,8 @@ def sources(root, build):
     found = {}
     for command in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(command["file"])
-        if path.suffix == ".cpp" and path.is_relative_to(root) and not path.is_relative_to(build):  # not C, not Fortran
+        # Not C and Fortran, and not sources of packages that set-up has installed.
+        if path.suffix == ".cpp" and path.is_relative_to(root) and not any(map(path.is_relative_to, (build, root / ".syclamp"))):
             arguments = without_precompiled(shlex.split(command["command"]))
             found.setdefault(path, {"directory": command["directory"], "file": str(path), "arguments": arguments})
     commands = [found[path] for path in sorted(found)]
@@ -78,7 +79,8 @@ class Fingerprints:
 
     def __init__(self, root, version):
         self.root, self.version, self.texts = root, version, {}
-        self.locks = [lock.read_bytes() for lock in sorted((root / "setup").glob("*.lock"))]
+        # Of the packages whose headers are read, and of clang-tidy itself.
+        self.locks = [lock.read_bytes() for lock in sorted((root / "setup").glob("*.lock")) if lock.stem in ("sycl", "python", "tidy")]
 
     def text(self, path):
         if path not in self.texts:

@@ -254,3 +254,21 @@ def test_a_resized_buffer_is_refused_while_it_is_used():
     with pytest.raises(BufferError):
         values.extend(b"more")
     del prepared
+
+
+def test_field_of_a_structured_array_is_refused():
+    records = numpy.zeros(9, [("value", "f4"), ("flag", "u1")])  # 5 bytes from value to value
+    with pytest.raises(ValueError, match="a stride of 5 bytes between elements of 4 bytes"):
+        syclamp.inspect(records["value"])
+
+
+def test_read_only_gradients_are_not_written():
+    weights, gradients = numpy.ones(4, numpy.float32), numpy.ones(4, numpy.float32)
+    gradients.flags.writeable = False
+    optimizer, scaler = syclamp.SGD(weights, gradients), syclamp.LossScaler()
+    with pytest.raises(ValueError, match=r"gradients\[0\]: the array is read-only"):
+        optimizer.zero_gradients()
+    scaler.begin_step()
+    with pytest.raises(ValueError, match=r"gradients\[0\]: the array is read-only"):
+        scaler.unscale(optimizer)
+    assert (gradients == 1).all()

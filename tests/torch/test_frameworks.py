@@ -40,8 +40,9 @@ def test_accelerate_prepare_keeps_fp32_state():
     assert distance(before, model.parameters()) > 0
 
 
+@pytest.mark.parametrize("unscales", [True, False])  # as accelerate does to clip
 @pytest.mark.parametrize("ours", [True, False])
-def test_accelerate_schedules_and_skipped_steps(ours):
+def test_accelerate_schedules_and_skipped_steps(ours, unscales):
     """https://github.com/huggingface/accelerate/issues/4242: a fused optimizer hides a skipped step, and the schedule advances. Our scaler does not call `step` for it."""
     Accelerator(cpu=True)  # AcceleratedScheduler asks its state
     model = make_model()
@@ -56,7 +57,11 @@ def test_accelerate_schedules_and_skipped_steps(ours):
         scaler.scale(loss_of(model, batch)).backward()
         if step in (1, 2):
             model[0].bias.grad[0] = math.inf
+        if unscales:
+            scaler.unscale_(optimizer)
         wrapped.step()
+        if ours:
+            assert optimizer.last_step_was_applied() == (step not in (1, 2))
         assert wrapped.step_was_skipped == (ours and step in (1, 2))
         schedule.step()
     assert schedule.get_last_lr() == [0.25 if ours else 0.0625]

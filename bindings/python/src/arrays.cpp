@@ -217,6 +217,20 @@ std::optional<element_type> stored_type(std::string_view format) {
   return {};
 }
 
+/// Turns strides in bytes into strides in elements.
+/// \throws invalid_argument if a stride is not a multiple of an element, as for a field of a structured array
+void count_in_elements(std::vector<std::int64_t>& strides, std::int64_t bytes, const std::string& argument) {
+  for (std::int64_t& stride : strides) {
+    if (stride % bytes != 0)
+      throw invalid_argument(
+          fmt::format("{}: the array is not contiguous (a stride of {} bytes between elements of {} bytes); pass a "
+                      "contiguous array, "
+                      "for example numpy.ascontiguousarray(array)",
+                      argument, stride, bytes));
+    stride /= bytes;
+  }
+}
+
 std::optional<imported_array> from_buffer(nb::handle object, const std::string& argument,
                                           std::optional<element_type> wanted) {
   if (PyObject_CheckBuffer(object.ptr()) == 0) return {};
@@ -233,7 +247,7 @@ std::optional<imported_array> from_buffer(nb::handle object, const std::string& 
                    argument, wanted);
   array.shape.assign(view->shape, view->shape + view->ndim);
   std::vector<std::int64_t> strides(view->strides, view->strides + view->ndim);
-  for (std::int64_t& stride : strides) stride /= view->itemsize;
+  count_in_elements(strides, view->itemsize, argument);
   array.count = count_contiguous(array.shape, strides, argument);
   array.address = view->buf;
   array.is_read_only = view->readonly != 0;
@@ -279,13 +293,12 @@ imported_array from_interface(nb::handle object, const nb::dict& interface, bool
   array.shape = numbers(interface["shape"]);
   std::vector<std::int64_t> strides =
       numbers(interface.contains("strides") ? nb::object(interface["strides"]) : nb::none());
-  if (!is_usm)
-    for (std::int64_t& stride : strides) stride /= bytes;
+  if (!is_usm) count_in_elements(strides, bytes, argument);
   array.count = count_contiguous(array.shape, strides, argument);
   const auto data = nb::cast<nb::tuple>(interface["data"]);
   const std::int64_t offset = interface.contains("offset") ? nb::cast<std::int64_t>(interface["offset"]) : 0;
   const auto address = nb::cast<std::uintptr_t>(data[0]) + static_cast<std::uintptr_t>(offset * bytes);
-  array.address = reinterpret_cast<void*>(address);
+  array.address = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): Python has it as a number
   array.is_read_only = nb::cast<bool>(data[1]);
   array.is_host = !is_usm;
   array.owner = keep(object);

@@ -26,6 +26,14 @@ namespace nb = nanobind;
 
 namespace syclamp::python {
 
+void optimizer_handle::check_gradients(std::optional<element_type> written) const {
+  const tensor_list& list = native.gradients();
+  for (const std::size_t index : read_only)
+    if (!written || list[index].type() == *written)
+      throw invalid_argument(fmt::format(
+          "gradients[{}]: the array is read-only, but the operation writes it; pass a writable array", index));
+}
+
 std::vector<std::shared_ptr<void>> optimizer_handle::memory() const {
   std::vector<std::shared_ptr<void>> all = owners;
   all.insert(all.end(), gradients.begin(), gradients.end());
@@ -43,6 +51,7 @@ using parameter_tuple = std::tuple<nb::object, nb::object, nb::object, std::stri
 struct imported_parameters {
   std::vector<parameter> parameters;
   std::vector<std::shared_ptr<void>> owners, gradients;
+  std::vector<std::size_t> read_only;  // indices of gradients
   bool has_host_memory = false;
 
   array_view take(const engine_handle& engine, const nb::object& object, const std::string& argument, bool is_written,
@@ -51,6 +60,7 @@ struct imported_parameters {
     imported_array array = import_array(object, argument);
     check_memory(engine, array, argument);
     if (is_written) check_writable(array, argument);
+    if (!is_written && array.is_read_only) read_only.push_back(parameters.size());
     has_host_memory |= array.is_host && is_written;
     keepers.push_back(std::move(array.owner));
     return array.view();
@@ -90,6 +100,7 @@ std::shared_ptr<optimizer_handle> make_optimizer(const std::shared_ptr<engine_ha
         .engine = engine,
         .owners = std::move(imported.owners),
         .gradients = std::move(imported.gradients),
+        .read_only = std::move(imported.read_only),
         .has_host_memory = imported.has_host_memory,
         .native = fused_optimizer(engine->native(), std::move(imported.parameters), settings, storage)});
   });
@@ -103,6 +114,7 @@ void apply(optimizer_handle& optimizer) {
 }
 
 void zero_gradients(optimizer_handle& optimizer) {
+  optimizer.check_gradients();
   optimizer.engine->call([&] {
     optimizer.last = optimizer.native.zero_gradients(optimizer.engine->dependencies());
     optimizer.engine->finish(optimizer.last, optimizer.memory(), true);
@@ -119,6 +131,7 @@ void set_gradients(optimizer_handle& optimizer, const nb::typed<nb::sequence, nb
                     imported.size(), list.size()));
   std::vector<void*> addresses;
   std::vector<std::shared_ptr<void>> owners;
+  std::vector<std::size_t> read_only;
   for (std::size_t index = 0; index < imported.size(); ++index) {
     addresses.push_back(imported[index] ? imported[index]->address : nullptr);
     if (!imported[index]) continue;
@@ -128,9 +141,11 @@ void set_gradients(optimizer_handle& optimizer, const nb::typed<nb::sequence, nb
           "gradients[{}]: the array has {} elements of {}, but the parameter needs {} of {}", index,
           imported[index]->count, to_string(imported[index]->type), present.count(), to_string(present.type())));
     owners.push_back(imported[index]->owner);
+    if (imported[index]->is_read_only) read_only.push_back(index);
   }
   optimizer.engine->call([&] {
     list.set_addresses(addresses);
+    optimizer.read_only = std::move(read_only);
     optimizer.engine->finish(optimizer.last, std::exchange(optimizer.gradients, std::move(owners)), false);
   });
 }

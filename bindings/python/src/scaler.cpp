@@ -65,6 +65,7 @@ void step(scaler_handle& scaler, const std::vector<shared_optimizer>& optimizers
 }
 
 void unscale_optimizer(scaler_handle& scaler, const shared_optimizer& optimizer, std::optional<float> max_norm) {
+  optimizer->check_gradients(element_type::float32);  // others are unscaled into a shadow
   scaler.engine->call([&] {
     const auto unscaled = scaler.native.unscale(optimizer->native, options_of(max_norm), scaler.engine->dependencies());
     optimizer->last = unscaled.done();

@@ -96,7 +96,7 @@ tensor_layout tensor_reader::read(nb::handle tensor, const std::string& describe
     throw nb::value_error((described + " is on the device \"" + device +
                            "\", but syclamp.torch works on CPU tensors; use torch.optim and torch.amp there")
                               .c_str());
-  dlpack::tensor seen{};
+  dlpack::tensor seen{};  // NOLINT(bugprone-invalid-enum-default-initialization): filled by the next call
   if (table_->tensor_from_object(tensor.ptr(), &seen) != 0) throw nb::python_error();
   tensor_layout result;
   if (!is_host_memory(seen.device) || !type_of(seen.type, &result.type))
@@ -119,7 +119,7 @@ tensor_layout tensor_reader::read(nb::handle tensor, const std::string& describe
 }
 
 bool tensor_reader::read_again(PyObject* tensor, const expected_layout& expected, void** address) const {
-  dlpack::tensor seen{};
+  dlpack::tensor seen{};  // NOLINT(bugprone-invalid-enum-default-initialization): filled by the next call
   if (table_->tensor_from_object(tensor, &seen) != 0) {
     PyErr_Clear();  // `read` will say what is wrong
     return false;

@@ -167,6 +167,12 @@ bool torch_optimizer::finish() {
   return optimizer_.progress().last_was_applied;
 }
 
+/// Without the GIL, because the threads that end may need it.
+void torch_optimizer::release_threads() const {
+  const nb::gil_scoped_release unlocked;
+  release_openmp_threads(optimizer_.gradients().elements());
+}
+
 bool torch_optimizer::apply(float scale, bool skip, std::optional<float> max_norm) {
   if (max_norm && !skip) {
     loss_scaler& scaler = clipping_scaler(scale);
@@ -174,7 +180,7 @@ bool torch_optimizer::apply(float scale, bool skip, std::optional<float> max_nor
     scaler.update();
     return is_applied;
   }
-  release_openmp_threads(optimizer_.gradients().elements());
+  release_threads();
   const auto [first, second] = reciprocal(scale);
   *decision_ = {.apply = skip ? 0u : 1u, .unscale_first = first, .unscale_second = second};
   optimizer_.apply(step_inputs{optimizer_.gradients(), decision_, false});
@@ -182,7 +188,7 @@ bool torch_optimizer::apply(float scale, bool skip, std::optional<float> max_nor
 }
 
 bool torch_optimizer::apply(loss_scaler& scaler, std::optional<float> max_norm) {
-  release_openmp_threads(optimizer_.gradients().elements());
+  release_threads();
   step_options options;
   if (max_norm) options.max_norm = *max_norm;
   scaler.begin_step();

@@ -69,6 +69,7 @@ class torch_optimizer {
   bool check_parameter(std::size_t index);
   loss_scaler& clipping_scaler(float scale);
   bool finish();
+  void release_threads() const;
 
   tensor_reader reader_;
   std::string name_;

@@ -33,26 +33,28 @@ sycl::event submit(sycl::queue& queue, std::uint64_t groups, const argument* arg
       const auto launch = [&](auto... args) {
         sycl::local_accessor<typename Body::shared, 1> shared(sycl::range<1>(1), handler);
         const sycl::nd_range<1> range(groups * GroupSize, GroupSize);
+#if __has_cpp_attribute(sycl::reqd_sub_group_size)
         if constexpr (SubGroupSize != 0) {
           handler.parallel_for(range, [=](sycl::nd_item<1> item) [[sycl::reqd_sub_group_size(SubGroupSize)]] {
             Body::run(kernels::work_item(item), shared[0], args...);
           });
-        } else {
-          handler.parallel_for(range,
-                               [=](sycl::nd_item<1> item) { Body::run(kernels::work_item(item), shared[0], args...); });
+          return;
         }
+#endif
+        handler.parallel_for(range,
+                             [=](sycl::nd_item<1> item) { Body::run(kernels::work_item(item), shared[0], args...); });
       };
       launch(*static_cast<const Args*>(arguments[I].value)...);
     });
   }(std::index_sequence_for<Args...>{});
 }
 
-template <typename Body, unsigned GroupSize, unsigned AskedSubGroupSize, std::size_t LocalMemory, auto Tuning,
+template <typename Body, unsigned GroupSize, unsigned RequestedSubGroupSize, std::size_t LocalMemory, auto Tuning,
           typename... Args>
 void add(table& all, const operation<Tuning, Args...>& op) {
   static_assert(sizeof(typename Body::shared) <= LocalMemory,
                 "a kernel needs more local memory than its profile states: increase local_memory there");
-  constexpr unsigned sub_group_size = can_ask_for_sub_groups ? AskedSubGroupSize : 0;
+  constexpr unsigned sub_group_size = can_ask_for_sub_groups ? RequestedSubGroupSize : 0;
   all.emplace(&op, instance{sub_group_size, &submit<Body, GroupSize, sub_group_size, Args...>,
                             &submit<Body, GroupSize, 0, Args...>});
 }

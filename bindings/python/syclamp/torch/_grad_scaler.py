@@ -69,6 +69,8 @@ class GradScaler(torch.amp.GradScaler):
             self._native = None
         elif self._native is not None:
             self._native.set_scale(float(value))
+        else:
+            self._init_scale = float(value)
         self._forget_numbers()
 
     @property
@@ -153,6 +155,10 @@ class GradScaler(torch.amp.GradScaler):
 
         A step that is skipped does not call ``optimizer.step``, so that accelerate and learning-rate schedulers notice it.
         """
+        if self._enabled and self._has_overflow_after_unscaling(optimizer):
+            self._per_optimizer_states[id(optimizer)]["stage"] = OptState.STEPPED
+            optimizer._skip_step()  # type: ignore[attr-defined]
+            return None
         if not self._enabled or not self._can_fuse(optimizer):
             return super().step(optimizer, *args, **kwargs)
         if "closure" in kwargs or any(argument is not None for argument in args):
@@ -179,6 +185,13 @@ class GradScaler(torch.amp.GradScaler):
             return optimizer.step(*args, **kwargs)  # type: ignore[no-any-return]
         finally:
             optimizer._is_applied_by_scaler = False
+
+    def _has_overflow_after_unscaling(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether `unscale_` has found an overflow in the gradients of an optimizer of this package."""
+        state = self._per_optimizer_states[id(optimizer)]
+        flags = state["found_inf_per_device"].values()
+        return (isinstance(optimizer, FusedOptimizer) and state["stage"] is OptState.UNSCALED
+                and any(float(flag) != 0.0 for flag in flags))
 
     def _can_fuse(self, optimizer: torch.optim.Optimizer) -> bool:
         """Whether `step` may apply the gradients before it calls ``optimizer.step``."""
@@ -253,7 +266,9 @@ class GradScaler(torch.amp.GradScaler):
         """The entries of torch.amp.GradScaler.state_dict, which it can load, and ``syclamp``, the complete state of the library."""
         state = super().state_dict()
         if self._enabled and self._native is not None and not self._per_optimizer_states:
-            state["syclamp"] = self._native.snapshot()
+            state["syclamp"] = self._need_native("state_dict").snapshot()
+        elif self._enabled and self._snapshot is not None:
+            state["syclamp"] = self._snapshot
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -73,6 +73,13 @@ class FusedOptimizer(torch.optim.Optimizer):
             self._end_step(core)
         return loss
 
+    def _skip_step(self) -> None:
+        """Counts a step that a scaler skips without a call of `step`."""
+        core = self._prepare_step()
+        if core is not None:
+            core.apply(1.0, True, None)
+            self._end_step(core)
+
     def last_step_was_applied(self) -> bool:
         """True if the last step was applied, False if it was skipped or there was none. Does not wait."""
         return self._core is not None and self._has_stepped and self._core.last_step_was_applied()
@@ -180,7 +187,7 @@ class FusedOptimizer(torch.optim.Optimizer):
         state_dict = super().state_dict()
         # One count per parameter: PyTorch's optimizers would add to a shared one several times.
         state_dict["state"] = {
-            key: {name: value.clone() if name == "step" else value for name, value in entry.items()}
+            key: {name: value.clone() if name == "step" and isinstance(value, torch.Tensor) else value for name, value in entry.items()}
             for key, entry in state_dict["state"].items()
         }
         return state_dict

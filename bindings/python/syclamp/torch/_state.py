@@ -74,7 +74,7 @@ def place_states(optimizer: FusedOptimizer, trained: list[tuple[torch.Tensor, in
                 view = memory.as_strided(p.shape, p.stride(), offset)
                 existing = optimizer.state[p].get(name)
                 if existing is not None:
-                    view.copy_(existing)
+                    view.copy_(renewed(existing, p) if name == "master" else existing)
                 elif initial is None:
                     view.copy_(p.detach())
                 elif initial != 0.0:
@@ -86,4 +86,9 @@ def renew_master(p: torch.Tensor, state: dict[torch.Tensor, dict[str, Any]]) -> 
     """Takes over weights that were changed outside the optimizer. Others keep the bits that only the master has."""
     master = state[p]["master"]
     with torch.no_grad():
-        master.copy_(torch.where(p.detach() == master.to(p.dtype), master, p.detach().float()))
+        master.copy_(renewed(master, p))
+
+
+def renewed(master: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
+    """The master of a parameter, with the parameter's value where the two disagree."""
+    return torch.where(p.detach() == master.to(p.dtype), master, p.detach().float())
