@@ -12,6 +12,8 @@ echo two > "$work/setup/tools.lock"
 echo tidy > "$work/setup/tidy.lock"
 echo also > "$work/setup/report.lock"
 echo site > "$work/setup/site.lock"
+echo python > "$work/setup/python.lock"
+echo torch > "$work/setup/torch.lock"
 echo data > "$work/setup/data.lock"
 cat > "$work/bin/python3" <<'PYTHON'
 #!/bin/sh
@@ -33,21 +35,21 @@ sh setup/wheels.sh report > output
 expect_only() { [ "$(cd .syclamp && echo *)" = "$1" ] || { echo "instead of $1 there is: $(ls .syclamp)"; exit 1; }; }
 expect_only "log report"
 if sh setup/wheels.sh unknown 2> message; then echo "an unknown prefix is not refused"; exit 1; fi
-expect 7 "the first run"
-expect 7 "a second run"
+expect 9 "the first run"
+expect 9 "a second run"
 [ ! -s output ] || { echo "a second run is not silent"; exit 1; }
 rm .syclamp/sycl/lib/libsycl.so
-expect 8 "removing a file"
+expect 10 "removing a file"
 head -c 50 /dev/zero > .syclamp/sycl/lib/libsycl.so
-expect 9 "truncating a file"
+expect 11 "truncating a file"
 rm .syclamp/tools/.contents
-expect 10 "an installation that did not end"
+expect 12 "an installation that did not end"
 echo three > setup/sycl.lock
-expect 11 "a change of the lock file"
+expect 13 "a change of the lock file"
 mkdir .syclamp/sycl/lib/__pycache__ && touch .syclamp/sycl/lib/__pycache__/x.pyc
-expect 11 "what Python writes by itself"
+expect 13 "what Python writes by itself"
 touch .syclamp/data/stray # the data is taken out of a wheel by two calls of the report's Python
-expect 13 "a file too many"
+expect 15 "a file too many"
 
 # setup/packages.sh: the sources of the backports are those of the system, however they are written.
 codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
