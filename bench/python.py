@@ -107,7 +107,7 @@ class Theirs:
 
 
 class Partner:
-    """The C++ step, in a process of its own."""
+    """The C++ step, in a separate process."""
 
     def __init__(self, program, elements, tensors, model, file):
         environment = {name: value for name, value in os.environ.items() if name != "OCL_ICD_FILENAMES"}  # which the library has set here

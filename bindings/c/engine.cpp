@@ -16,7 +16,7 @@ using namespace syclamp::c;
 
 namespace {
 
-/// An engine on a queue of its own. Failures of submitted work are kept for the next call.
+/// An engine on a new queue. Failures of submitted work are kept for the next call.
 std::shared_ptr<engine_object> make_on_device(const sycl::device& device, std::string_view profile) {
   auto faults = std::make_shared<queue_faults>();
   const auto keep = [faults](const sycl::exception_list& problems) {

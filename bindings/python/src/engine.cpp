@@ -20,7 +20,7 @@ namespace syclamp::python {
 
 namespace {
 
-/// Barriers are needed only if the caller's queue gives no order of its own.
+/// Barriers are needed only if the caller's queue is out-of-order.
 std::optional<sycl::queue> unordered(const sycl::queue& queue) {
   if (queue.is_in_order()) return {};
   return queue;

@@ -52,7 +52,7 @@ class torch_optimizer {
   void set_tensor_moments(const std::vector<float>& moments) { optimizer_.set_tensor_moments(moments); }
 
  private:
-  /// One of possibly thousands, which each step reads: small, and without memory of its own.
+  /// One of possibly thousands, which each step reads: small, and without allocations.
   struct described_parameter {
     PyObject* tensor;  ///< kept alive by `tensors_`
     void* data;

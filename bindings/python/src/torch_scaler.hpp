@@ -32,7 +32,7 @@ class torch_scaler {
   /// \return true if all are finite
   bool inspect(std::uint64_t key, const nanobind::list& tensors);
 
-  /// Takes a check into account that somebody else has made. Does not wait.
+  /// Takes into account a check that was made outside the library. Does not wait.
   void add_flag(bool overflow);
 
   void update();                    ///< moves the scale; does not wait

@@ -222,7 +222,7 @@ class FusedOptimizer(torch.optim.Optimizer):
         return {**super().__getstate__(), "state": compact(self.state), "options": options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        options = state.pop("options", {})  # PyTorch's load_state_dict calls this function, too, without options
+        options = state.pop("options", {})  # PyTorch's load_state_dict also calls this function, without options
         self._forget_core()
         super().__setstate__(state)
         self.__dict__.update(options)
