@@ -60,10 +60,19 @@ void watch_compiler() {
 
 void need_compiler() {
   need_runtime();
-  if (is_compiler_gone || has_ended)
+  need_thread();
+  if (is_compiler_gone)
     throw misuse_error(
-        "the process is exiting and this thread can no longer compile kernels; call engine::compile_all() before exit, "
-        "or compile in a new thread");
+        "the process is exiting and the compiler of kernels is already unloaded; call engine::compile_all() before "
+        "exit");
+}
+
+void need_thread() {
+  if (has_ended)
+    throw misuse_error(
+        "the process is exiting and this thread can no longer compile or launch kernels; use syclamp before main() "
+        "returns, or in a new thread");
+  watch_thread();
 }
 
 }  // namespace SYCLAMP_NAMESPACE

@@ -6,8 +6,9 @@
 // every call into them would end the process. The same holds for compilers, which begin with the first kernel. So the
 // library registers handlers of its own, just after theirs, which raise a flag.
 //
-// Before any handler, the thread that ends the process loses its thread-local objects, and with them the compilers'. A
-// kernel that is built on such a thread ends the process later. Kernels that are there already work.
+// Before any handler, the thread that ends the process loses its thread-local objects, and with them those of SYCL and
+// of the compilers. A kernel that is built on such a thread ends the process later; DPC++ writes the arguments of a
+// kernel that is launched there into freed memory. A new thread can do both.
 //
 // A forked child has the drivers' memory but none of their threads: a call into them would hang. The first engine
 // registers a handler that raises the flag in every child. A child of a process without an engine can use SYCL.
@@ -41,8 +42,11 @@ inline void need_runtime() {
   if (is_runtime_gone()) exiting::refuse_runtime();
 }
 
-/// \throws misuse_error if the compiler of the kernels is gone, for all threads or for this one
+/// \throws misuse_error if the compiler of the kernels is gone
 void need_compiler();
+
+/// \throws misuse_error if this thread has lost what SYCL needs to compile or launch
+void need_thread();
 
 /// A deleter that leaks the object if the runtime is gone.
 struct state_deleter {

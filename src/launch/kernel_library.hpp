@@ -14,6 +14,7 @@
 #include <sycl/sycl.hpp>
 
 #include "engine/device_fault.hpp"
+#include "engine/process_exit.hpp"
 #include "launch/operation.hpp"
 
 namespace syclamp::launch {
@@ -43,6 +44,7 @@ class kernel_library {
   template <auto Tuning, typename... Args>
   sycl::event submit(sycl::queue& queue, const operation<Tuning, Args...>& op, std::uint64_t groups,
                      std::type_identity_t<Args>... args) {
+    need_thread();
     submitted_.fetch_add(1, std::memory_order_relaxed);
     const std::array arguments{argument{&args, sizeof args, std::is_pointer_v<Args>}...};
     return translated(op.name, [&] { return submit_erased(queue, op, groups, arguments); });
