@@ -33,7 +33,7 @@ const dlpack::exchange_api* usable(const dlpack::exchange_api* table) {
   return table;
 }
 
-void* address_of(const dlpack::tensor& seen) { return static_cast<char*>(seen.data) + seen.byte_offset; }
+void* address_of(const dlpack::tensor& tensor) { return static_cast<char*>(tensor.data) + tensor.byte_offset; }
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 
@@ -96,44 +96,44 @@ tensor_layout tensor_reader::read(nb::handle tensor, const std::string& describe
     throw nb::value_error((described + " is on the device \"" + device +
                            "\", but syclamp.torch works on CPU tensors; use torch.optim and torch.amp there")
                               .c_str());
-  dlpack::tensor seen{};  // NOLINT(bugprone-invalid-enum-default-initialization): filled by the next call
-  if (table_->tensor_from_object(tensor.ptr(), &seen) != 0) throw nb::python_error();
+  dlpack::tensor view{};  // NOLINT(bugprone-invalid-enum-default-initialization): filled by the next call
+  if (table_->tensor_from_object(tensor.ptr(), &view) != 0) throw nb::python_error();
   tensor_layout result;
-  if (!is_host_memory(seen.device) || !type_of(seen.type, &result.type))
+  if (!is_host_memory(view.device) || !type_of(view.type, &result.type))
     throw nb::type_error((described + " has the type " + text_of(tensor.attr("dtype")) +
                           "; supported are torch.float32, torch.float16 and torch.bfloat16")
                              .c_str());
-  result.data = address_of(seen);
+  result.data = address_of(view);
   result.count = 1;
-  for (std::int32_t i = 0; i < seen.dimensions; ++i) {
-    result.shape.push_back(seen.shape[i]);
-    result.count *= static_cast<std::uint64_t>(seen.shape[i]);
+  for (std::int32_t i = 0; i < view.dimensions; ++i) {
+    result.shape.push_back(view.shape[i]);
+    result.count *= static_cast<std::uint64_t>(view.shape[i]);
   }
   result.strides.resize(result.shape.size());
   std::int64_t row_major = 1;
   for (std::size_t i = result.shape.size(); i-- > 0;) {
-    result.strides[i] = seen.strides != nullptr ? seen.strides[i] : row_major;
+    result.strides[i] = view.strides != nullptr ? view.strides[i] : row_major;
     row_major *= result.shape[i];
   }
   return result;
 }
 
 bool tensor_reader::read_again(PyObject* tensor, const expected_layout& expected, void** address) const {
-  dlpack::tensor seen{};  // NOLINT(bugprone-invalid-enum-default-initialization): filled by the next call
-  if (table_->tensor_from_object(tensor, &seen) != 0) {
+  dlpack::tensor view{};  // NOLINT(bugprone-invalid-enum-default-initialization): filled by the next call
+  if (table_->tensor_from_object(tensor, &view) != 0) {
     PyErr_Clear();  // `read` will say what is wrong
     return false;
   }
   element_type type;
-  if (!is_host_memory(seen.device) || !type_of(seen.type, &type) || type != expected.type ||
-      static_cast<std::size_t>(seen.dimensions) != expected.shape.size())
+  if (!is_host_memory(view.device) || !type_of(view.type, &type) || type != expected.type ||
+      static_cast<std::size_t>(view.dimensions) != expected.shape.size())
     return false;
   for (std::size_t i = 0; i < expected.shape.size(); ++i) {
-    if (seen.shape[i] != expected.shape[i]) return false;
+    if (view.shape[i] != expected.shape[i]) return false;
     // The stride of a dimension with one element means nothing.
-    if (seen.strides != nullptr && seen.strides[i] != expected.strides[i] && expected.shape[i] > 1) return false;
+    if (view.strides != nullptr && view.strides[i] != expected.strides[i] && expected.shape[i] > 1) return false;
   }
-  *address = address_of(seen);
+  *address = address_of(view);
   return true;
 }
 

@@ -20,9 +20,9 @@ namespace {
 
 using object_list = nb::typed<nb::list, nb::any>;
 
-/// A policy with the numbers that torch.amp.GradScaler takes.
-scaling_policy with_rule(scaling_policy policy, double growth_factor, double backoff_factor,
-                         std::uint32_t growth_interval) {
+/// The policy, but with the numbers that torch.amp.GradScaler takes.
+scaling_policy change_rule(scaling_policy policy, double growth_factor, double backoff_factor,
+                           std::uint32_t growth_interval) {
   policy.growth_factor = growth_factor;
   policy.backoff_factor = backoff_factor;
   policy.growth_interval = growth_interval;
@@ -60,7 +60,7 @@ void register_torch(nb::module_& module) {
           "__init__",
           [](torch_scaler* made, nb::handle tensor_class, nb::handle policy, double init_scale, double growth_factor,
              double backoff_factor, std::uint32_t growth_interval, std::uint32_t ledger) {
-            scaling_policy changed = with_rule(policy_from(policy), growth_factor, backoff_factor, growth_interval);
+            scaling_policy changed = change_rule(policy_from(policy), growth_factor, backoff_factor, growth_interval);
             changed.init_scale = init_scale;
             new (made) torch_scaler(tensor_class, changed, ledger);
           },
@@ -81,7 +81,7 @@ void register_torch(nb::module_& module) {
       .def(
           "set_rule",
           [](torch_scaler& scaler, double growth_factor, double backoff_factor, std::uint32_t growth_interval) {
-            scaler.set_policy(with_rule(scaler.policy(), growth_factor, backoff_factor, growth_interval));
+            scaler.set_policy(change_rule(scaler.policy(), growth_factor, backoff_factor, growth_interval));
           },
           "growth_factor"_a, "backoff_factor"_a, "growth_interval"_a)
       .def("snapshot", &torch_scaler::snapshot)
