@@ -29,6 +29,15 @@ scaling_policy change_rule(scaling_policy policy, double growth_factor, double b
   return policy;
 }
 
+/// Whether two lists hold the same objects. Python's own comparison would compare tensors by their elements.
+bool same_objects(const object_list& first, const object_list& second) {
+  const Py_ssize_t count = PyList_Size(first.ptr());
+  if (PyList_Size(second.ptr()) != count) return false;
+  for (Py_ssize_t i = 0; i < count; ++i)  // without counting references, because there may be thousands of objects
+    if (PyList_GetItem(first.ptr(), i) != PyList_GetItem(second.ptr(), i)) return false;
+  return true;
+}
+
 }  // namespace
 
 void register_torch(nb::module_& module) {
@@ -97,6 +106,7 @@ void register_torch(nb::module_& module) {
         return std::make_tuple(policy.init_scale, policy.growth_factor, policy.backoff_factor, policy.growth_interval);
       },
       "policy"_a, "The initial scale, growth factor, backoff factor and growth interval of a policy or preset.");
+  module.def("same_objects", &same_objects, "first"_a, "second"_a);
   module.def("torch_wait", [] { cpu_engine().wait(); }, "Waits for all steps on CPU tensors.");
   module.def(
       "torch_host_waits", [] { return cpu_engine().statistics().waits; },
