@@ -13,7 +13,7 @@
 #include <syclamp/fused_optimizer.hpp>
 #include <syclamp/loss_scaler.hpp>
 
-#include "torch_exchange.hpp"
+#include "torch_tensors.hpp"
 
 namespace syclamp::python {
 
@@ -55,7 +55,8 @@ class torch_optimizer {
  private:
   /// One of possibly thousands, which each step reads: small, and without allocations.
   struct described_parameter {
-    PyObject* tensor;  ///< kept alive by `tensors_`
+    PyObject* tensor;     ///< kept alive by `tensors_`
+    const void* content;  ///< what its `at::Tensor` points to, which torch.utils.swap_tensors changes
     void* data;
     std::size_t place;  ///< of shape and strides in `layouts_`
     std::uint32_t dimensions;
@@ -66,7 +67,7 @@ class torch_optimizer {
 
   std::vector<parameter> describe(const nanobind::list& parameters);
   expected_layout layout_of(const described_parameter& stored, element_type type) const;
-  bool read_gradient(std::size_t index, PyObject* gradient);
+  bool read_gradient(std::size_t index, tensor_handle gradient, nanobind::handle holder);
   bool check_parameter(std::size_t index);
   loss_scaler& clipping_scaler(float scale);
   bool finish();

@@ -26,8 +26,8 @@ const tensor_list& torch_scaler::list_of(std::uint64_t key, const nb::list& tens
     bool fits = true;
     for (std::size_t i = 0; fits && i < addresses.size(); ++i) {
       const tensor_layout& layout = found->second.layouts[i];
-      fits =
-          reader_.read_again(nb::handle(tensors[i]).ptr(), {layout.type, layout.shape, layout.strides}, &addresses[i]);
+      fits = reader_.read_again(reader_.handle_of(nb::handle(tensors[i]).ptr()),
+                                {layout.type, layout.shape, layout.strides}, &addresses[i]);
     }
     if (fits) {
       found->second.list.set_addresses(addresses);

@@ -107,6 +107,10 @@ void register_torch(nb::module_& module) {
       },
       "policy"_a, "The initial scale, growth factor, backoff factor and growth interval of a policy or preset.");
   module.def("same_objects", &same_objects, "first"_a, "second"_a);
+  module.def(
+      "torch_reads_directly", [](bool is_direct) { tensor_reader::reads_directly = is_direct; }, "is_direct"_a,
+      "False: optimizers that are made from now on ask Python for each gradient, as with a PyTorch of unknown "
+      "version.");
   module.def("torch_wait", [] { cpu_engine().wait(); }, "Waits for all steps on CPU tensors.");
   module.def(
       "torch_host_waits", [] { return cpu_engine().statistics().waits; },
