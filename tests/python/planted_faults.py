@@ -4,8 +4,7 @@
     planted_faults.py BUILD_FOLDER core|torch [NAME…]
 
 A fault is a change of a source of the extension module, which is compiled and linked again, or of a Python file. Then one test runs,
-which passes without the fault. With the fault it must fail or crash. Nothing in the checkout or
-in the build folder is changed.
+which passes without the fault. With the fault it must fail or crash. Nothing in the checkout or in the build folder is changed.
 """
 import concurrent.futures
 import dataclasses
@@ -19,6 +18,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
 
 @dataclasses.dataclass
 class Fault:
@@ -82,9 +82,12 @@ FAULTS = {
         Fault("OpenMP threads released in a forked child", "src/torch_threads.cpp", " || getpid() != loading_process", "",
               "torch/test_protocol.py::test_a_forked_process_is_told_what_to_do"),
         Fault("master of a parameter that moved not renewed", "syclamp/torch/_state.py", 'renewed(existing, p) if name == "master" else existing',
-              "existing", "torch/test_optimizers.py::test_a_weight_that_moved_and_changed_is_not_lost"),
+              "existing", "torch/test_parameters.py::test_a_weight_that_moved_and_changed_is_not_lost"),
         Fault("master of a parameter that moved made anew", "syclamp/torch/_state.py", "return torch.where(p.detach() == master.to(p.dtype), master, p.detach().float())",
-              "return p.detach().float()", "torch/test_optimizers.py::test_a_weight_that_moved_and_changed_is_not_lost"),
+              "return p.detach().float()", "torch/test_parameters.py::test_a_weight_that_moved_and_changed_is_not_lost"),
+        Fault("exchanged parameters not noticed", "src/torch_step.cpp",
+              "if (PyList_GetItem(first.ptr(), i) != PyList_GetItem(second.ptr(), i)) return false;", ";",
+              "torch/test_parameters.py::test_parameters_that_are_exchanged_by_hand_are_noticed"),
         Fault("state forgotten before the first scale", "syclamp/torch/_grad_scaler.py", 'state["syclamp"] = self._snapshot', "pass",
               "torch/test_scaler_state.py::test_a_loaded_state_can_be_saved_before_the_first_scale"),
         Fault("old state saved", "syclamp/torch/_grad_scaler.py", 'state["_snapshot"] = self._native.snapshot()',

@@ -111,7 +111,7 @@ import signal, syclamp, dpctl
 queue = dpctl.SyclQueue("cpu", property=["in_order"])
 engine = syclamp.Engine(queue=queue)
 queue._submit_keep_args_alive(["an object"], [])  # a task that takes the GIL to drop a reference
-signal.alarm(60)  # ends a process in which wait and task wait for each other
+signal.alarm(30)  # ends a process in which wait and task wait for each other
 engine.wait()
 print("complete")
 """

@@ -158,7 +158,7 @@ optimizer.step()
 torch.ones(1 << 22).exp_()  # PyTorch's OpenMP threads exist again; the child has none of them
 child = os.fork()
 if child == 0:
-    signal.alarm(60)  # ends a child that waits for threads of its parent
+    signal.alarm(30)  # ends a child that waits for threads of its parent
     message = "no exception"
     try:
         optimizer.step()

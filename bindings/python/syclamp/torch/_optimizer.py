@@ -151,9 +151,8 @@ class FusedOptimizer(torch.optim.Optimizer):
         for index, group in enumerate(self.param_groups):
             for position, p in enumerate(group["params"]):
                 if p.requires_grad or p.grad is not None:
-                    names = group.get("param_names")
-                    has_name = names is not None and position < len(names)
-                    name = names[position] if has_name else f"parameter {position} of group {index}"
+                    names = group.get("param_names") or []
+                    name = names[position] if position < len(names) else f"parameter {position} of group {index}"
                     trained.append((p, index, name))
                 else:
                     watched.append(p)
