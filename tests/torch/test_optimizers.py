@@ -9,7 +9,7 @@ import pickle
 
 import pytest
 import torch
-from torch_cases import SHAPES, UNIT, allowed, distance, make_gradients, make_parameters, set_gradients, train
+from torch_cases import UNIT, allowed, distance, make_gradients, make_parameters, set_gradients, train
 
 import syclamp.torch
 
