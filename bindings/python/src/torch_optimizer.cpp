@@ -51,7 +51,7 @@ torch_optimizer::torch_optimizer(nb::handle tensor_class, std::string optimizer,
       watched_(std::move(watched)),
       optimizer_(cpu_engine(), describe(parameters), settings_of(name_, groups)),
       addresses_(parameters_.size()),
-      decision_(sycl::malloc_host<step_decision>(1, cpu_engine().queue())) {}
+      decision_(cpu_engine(), 1, sycl::usm::alloc::host) {}
 
 std::vector<parameter> torch_optimizer::describe(const nb::list& parameters) {
   std::vector<parameter> result;
@@ -191,8 +191,8 @@ bool torch_optimizer::apply(float scale, bool skip, std::optional<float> max_nor
     return is_applied;
   }
   const auto [first, second] = reciprocal(scale);
-  *decision_ = {.apply = skip ? 0u : 1u, .unscale_first = first, .unscale_second = second};
-  optimizer_.apply(step_inputs{optimizer_.gradients(), decision_, false});
+  *decision_.data() = {.apply = skip ? 0u : 1u, .unscale_first = first, .unscale_second = second};
+  optimizer_.apply(step_inputs{optimizer_.gradients(), decision_.data(), false});
   return finish();
 }
 

@@ -9,6 +9,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <syclamp/device_array.hpp>
 #include <syclamp/fused_optimizer.hpp>
 #include <syclamp/loss_scaler.hpp>
 
@@ -83,7 +84,7 @@ class torch_optimizer {
   std::vector<std::size_t> written_;
   std::vector<nanobind::object> copies_;  ///< of gradients whose elements have another order than the parameter's
   std::optional<loss_scaler> clipping_;   ///< finds the norm where no scaler does
-  step_decision* decision_;               ///< in memory of both the host and the device
+  device_array<step_decision> decision_;  ///< in memory of both the host and the device
 };
 
 }  // namespace syclamp::python
