@@ -10,7 +10,7 @@ CPP_PAGES = ("docs/scaling.md", "docs/parallel-training.md", "docs/policies.md",
 CPP_SOURCES = ("tests/device/scaler/scaling_page_tests.cpp", "tests/device/scaler/migrating_page_tests.cpp",
                "tests/device/state/state_page_tests.cpp", "examples/tutorial.cpp")
 GUIDES = (("cpp", CPP_PAGES, CPP_SOURCES),
-          ("c", ("docs/c.md",), ("examples/c/train_field.c",)),
+          ("c", ("docs/c.md",), ("examples/c/train_field.c", "tests/c/leak_program.c")),
           ("fortran", ("docs/fortran.md",), ("examples/fortran/surrogate.f90", "tests/fortran/fortran_tests.f90")))
 
 
