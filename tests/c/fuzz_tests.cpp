@@ -112,7 +112,7 @@ TEST_CASE("random structs and sizes never crash") {
     REQUIRE(is_known(syclamp_policy_validate(&policy)));
     syclamp_optimizer_settings chosen;
     random.fill(chosen);
-    if (random.below(2) == 0) chosen.kind = static_cast<int>(random.below(9));
+    if (random.below(2) == 0) chosen.kind = static_cast<int>(random.below(SYCLAMP_OPTIMIZER_KINDS));
     auto parameter = sized<syclamp_parameter>();
     parameter.count = random.number();
     parameter.model = memory.data();

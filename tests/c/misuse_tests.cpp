@@ -318,7 +318,7 @@ TEST_CASE("absurd sizes, counts and enumeration values are refused") {
   CHECK(syclamp_scaler_set_state(made.scaler, "{\"no\": \"state\"}") == SYCLAMP_INVALID_ARGUMENT);
 
   auto chosen = sized<syclamp_optimizer_settings>();
-  CHECK(syclamp_optimizer_defaults(9, &chosen) == SYCLAMP_INVALID_ARGUMENT);
+  CHECK(syclamp_optimizer_defaults(SYCLAMP_OPTIMIZER_KINDS, &chosen) == SYCLAMP_INVALID_ARGUMENT);
   CHECK(syclamp_optimizer_defaults(-1, &chosen) == SYCLAMP_INVALID_ARGUMENT);
   ok(syclamp_optimizer_defaults(SYCLAMP_SGD, &chosen));
   chosen.amsgrad = 1;

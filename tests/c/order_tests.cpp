@@ -34,7 +34,22 @@ TEST_CASE("later work waits for events of other queues, and the host does not") 
   ok(syclamp_scale(list, list, 4, nullptr));
   sycl::event done;
   ok(syclamp_engine_get_event(engine(), &done));
-  CHECK_FALSE(is_complete(done));  // whatever the device does: `blocked` is not complete
+  // Another engine gets the same work and more. If this one did not wait for `blocked`, it would be done by then.
+  owned<syclamp_engine> free_engine;
+  ok(syclamp_engine_create(nullptr, free_engine.address()));
+  void* memory = nullptr;
+  ok(syclamp_memory_allocate(free_engine, 8, SYCLAMP_DEVICE_MEMORY, &memory));
+  const syclamp_tensor described = tensor(memory, 2);
+  {
+    owned<syclamp_tensor_list> free_list;
+    ok(syclamp_tensor_list_create(free_engine, &described, 1, free_list.address()));
+    for (int i = 0; i < 100; ++i) {
+      ok(syclamp_scale(free_list, free_list, 4, nullptr));
+      ok(syclamp_engine_wait(free_engine));
+    }
+  }
+  ok(syclamp_memory_free(memory));
+  CHECK_FALSE(is_complete(done));
   blocked.release();
   done.wait();
   CHECK(values.read() == std::vector<float>{4, 8});

@@ -23,7 +23,8 @@ enum {
   SYCLAMP_RMSPROP = 5,
   SYCLAMP_LAMB = 6,
   SYCLAMP_NOVOGRAD = 7,
-  SYCLAMP_ADADELTA = 8
+  SYCLAMP_ADADELTA = 8,
+  SYCLAMP_OPTIMIZER_KINDS = 9  ///< number of kinds in this header
 };
 
 /// Settings of an optimizer, with the names of torch.optim. Fill them with `syclamp_optimizer_defaults`, then change
