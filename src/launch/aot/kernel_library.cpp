@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "backends/profiles.hpp"
+#include "engine/process_exit.hpp"
 #include "launch/aot/instances.hpp"
 #include "launch/dpcpp_runtime.hpp"
 #include "launch/operations.hpp"
@@ -30,6 +31,7 @@ class linked_library final : public kernel_library {
  private:
   sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
                             std::span<const argument> arguments) override {
+    need_thread();
     return find(op)(queue, groups, arguments.data());
   }
 
