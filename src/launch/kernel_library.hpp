@@ -14,6 +14,7 @@
 #include <sycl/sycl.hpp>
 
 #include "engine/device_fault.hpp"
+#include "engine/process_exit.hpp"
 #include "launch/operation.hpp"
 
 namespace syclamp::launch {

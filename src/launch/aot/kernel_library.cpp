@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "backends/profiles.hpp"
-#include "engine/process_exit.hpp"
 #include "launch/aot/instances.hpp"
 #include "launch/dpcpp_runtime.hpp"
 #include "launch/operations.hpp"
