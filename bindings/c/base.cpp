@@ -11,6 +11,7 @@
 #include "bindings/c/conversions.hpp"
 #include "bindings/c/handles.hpp"
 #include "bindings/c/memory_blocks.hpp"
+#include "bindings/c/objects.hpp"
 #include "bindings/c/texts.hpp"
 #include "syclamp/log.hpp"
 #include "syclamp/system_info.hpp"
@@ -58,6 +59,14 @@ syclamp_status syclamp_handle_copy(const void* handle, void** copy) {
 
 syclamp_status syclamp_handle_destroy(void* handle) {
   return guarded(__func__, [&] { remove_handle(handle); });
+}
+
+syclamp_status syclamp_handle_engine(const void* handle, syclamp_engine* engine) {
+  return guarded(__func__, [&] {
+    const known_object found = find_object(handle);
+    need(engine, "engine");
+    *engine = make_handle<syclamp_engine>(engine_of(found));
+  });
 }
 
 size_t syclamp_live_objects(void) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sycl/sycl.hpp>
 
+#include "bindings/c/call_notes.hpp"
 #include "syclamp/error.hpp"
 
 namespace syclamp::c {
@@ -31,6 +32,7 @@ syclamp_status record(syclamp_status status, const char* function, const char* m
   if (used == room)
     while (used > 0 && (static_cast<unsigned char>(last_message[used - 1]) & 0x80u) != 0) --used;
   last_message[used] = '\0';
+  note_failure(status, last_message.data());
   return status;
 }
 
@@ -41,6 +43,8 @@ syclamp_status record_exception(const char* function) noexcept {
     throw;
   } catch (const handle_error& problem) {
     return record(SYCLAMP_INVALID_HANDLE, function, problem.what());
+  } catch (const call_error& problem) {
+    return record(problem.status(), function, problem.what());
   } catch (const callback_error& problem) {
     return record(SYCLAMP_CALLBACK_FAILED, function, problem.what());
   } catch (const invalid_argument& problem) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "syclamp/c/base.h"
@@ -21,6 +22,16 @@ class handle_error : public std::runtime_error {
 class callback_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// Thrown if a call inside a function of the caller has failed: its status becomes that of the outer call.
+class call_error : public std::runtime_error {
+ public:
+  call_error(syclamp_status status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  syclamp_status status() const { return status_; }
+
+ private:
+  syclamp_status status_;
 };
 
 /// Turns the exception that is being handled into a status, and keeps its message for `syclamp_last_error`.

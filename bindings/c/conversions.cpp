@@ -35,6 +35,12 @@ static_assert(same(SYCLAMP_STEP_AT_FLOOR, step_status::at_floor) &&
 static_assert(same(SYCLAMP_NORM_L1, norm_kind::l1) && same(SYCLAMP_NORM_L_INFINITY, norm_kind::l_infinity));
 static_assert(sizeof(syclamp_step_decision) == sizeof(step_decision) &&
               offsetof(syclamp_step_decision, clip) == offsetof(step_decision, clip));
+static_assert(sizeof(syclamp_device_inspection) == sizeof(inspection) &&
+              offsetof(syclamp_device_inspection, first_nonfinite) == offsetof(inspection, first_nonfinite) &&
+              offsetof(syclamp_device_inspection, scale) == offsetof(inspection, scale) &&
+              offsetof(syclamp_device_inspection, flags) == offsetof(inspection, flags) &&
+              offsetof(syclamp_device_inspection, abs_sum_exponent) == offsetof(inspection, abs_sum_exponent) &&
+              sizeof(exponent_histogram) == 256 * sizeof(std::uint64_t));
 
 }  // namespace
 
@@ -91,6 +97,14 @@ syclamp_step_record from_record(const step_record& record, std::string_view firs
                            .first_nonfinite_name = {}};
   copy_text(made.first_nonfinite_name, first_nonfinite_name);
   return made;
+}
+
+syclamp_simulated_step from_simulated(const simulated_result& result) {
+  return {.struct_size = sizeof(syclamp_simulated_step),
+          .scale_before = result.scale_before,
+          .scale_after = result.scale_after,
+          .outcome = static_cast<syclamp_step_outcome>(result.outcome),
+          .status = static_cast<syclamp_step_status>(result.status)};
 }
 
 syclamp_inspection from_inspection(const inspection& result) {

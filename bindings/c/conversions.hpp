@@ -16,6 +16,7 @@
 #include "syclamp/optimizer_settings.hpp"
 #include "syclamp/scalar.hpp"
 #include "syclamp/scaling_policy.hpp"
+#include "syclamp/simulation.hpp"
 #include "syclamp/step_options.hpp"
 
 namespace syclamp::c {
@@ -47,6 +48,9 @@ optimizer_settings default_settings(std::int32_t kind);
 
 /// The record of a step as a struct of the C interface.
 syclamp_step_record from_record(const step_record& record, std::string_view first_nonfinite_name);
+
+/// The result of a simulated step as a struct of the C interface.
+syclamp_simulated_step from_simulated(const simulated_result& result);
 
 /// The result of an inspection as a struct of the C interface.
 syclamp_inspection from_inspection(const inspection& result);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "bindings/c/structs.hpp"
+#include "bindings/c/texts.hpp"
 #include "syclamp/c/engine.h"
 #include "syclamp/system_info.hpp"
 
@@ -96,6 +97,29 @@ syclamp_status syclamp_device_describe(size_t index, syclamp_device_info* info) 
     made.is_gpu = device.kind == "gpu";
     made.is_cpu = device.kind == "cpu";
     made.usable = device.usable;
+    copy_text(made.platform, device.platform);
+    copy_text(made.profile_note, device.profile_note);
+    made.is_accelerator = device.kind == "accelerator";
+    made.has_fp16 = device.has_fp16;
+    made.has_fp64 = device.has_fp64;
     write_struct(info, made, size);
+  });
+}
+
+syclamp_status syclamp_profile_count(size_t* count) {
+  return guarded(__func__, [&] {
+    need(count, "count");
+    *count = syclamp::profile_names().size();
+  });
+}
+
+syclamp_status syclamp_profile_name(size_t index, char** name) {
+  return guarded(__func__, [&] {
+    need(name, "name");
+    const std::vector<std::string> names = syclamp::profile_names();
+    if (index >= names.size())
+      throw syclamp::invalid_argument(
+          fmt::format("there is no profile {}; the number of profiles is {}", index, names.size()));
+    *name = make_text(names[index]);
   });
 }

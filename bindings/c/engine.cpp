@@ -4,9 +4,12 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
+#include <fmt/format.h>
 #include <sycl/sycl.hpp>
 
+#include "bindings/c/call_notes.hpp"
 #include "bindings/c/devices.hpp"
 #include "bindings/c/objects.hpp"
 #include "bindings/c/structs.hpp"
@@ -34,7 +37,8 @@ std::shared_ptr<engine_object> make_on_device(const sycl::device& device, std::s
 std::shared_ptr<engine_object> make_on_queue(const sycl::queue& queue, std::string_view profile) {
   if (!queue.is_in_order())
     throw syclamp::invalid_argument(
-        "options.queue is out-of-order; the C interface has no events, so make it with the property in_order");
+        "options.queue is out-of-order, so nothing would order the engine's work with yours; make the queue with the "
+        "property in_order");
   return std::make_shared<engine_object>(syclamp::engine(queue, profile), nullptr);
 }
 
@@ -106,5 +110,44 @@ syclamp_status syclamp_engine_wait(syclamp_engine engine) {
     const call_order order{object.get()};
     object->engine.wait();
     object->raise_faults();
+  });
+}
+
+syclamp_status syclamp_engine_get_queue(syclamp_engine engine, void** queue) {
+  return guarded(__func__, [&] {
+    const auto object = get<engine_object>(engine);
+    need(queue, "queue");
+    *queue = &object->engine.queue();
+  });
+}
+
+syclamp_status syclamp_engine_depend_on(syclamp_engine engine, const void* const* events, size_t count) {
+  return guarded(__func__, [&] {
+    const auto object = get<engine_object>(engine);
+    constexpr size_t max_events = 65536;
+    if (count > max_events)
+      throw syclamp::invalid_argument(
+          fmt::format("the argument count is {}; a call takes at most {} events", count, max_events));
+    need_no_recording("call it before each run of the recorded step");
+    if (count == 0) return;
+    need(events, "events");
+    std::vector<sycl::event> dependencies;
+    for (size_t i = 0; i < count; ++i) {
+      need(events[i], "events[]");
+      dependencies.push_back(*static_cast<const sycl::event*>(events[i]));
+    }
+    const call_order order{object.get()};
+    object->engine.order_after(dependencies);
+  });
+}
+
+syclamp_status syclamp_engine_get_event(syclamp_engine engine, void* event) {
+  return guarded(__func__, [&] {
+    const auto object = get<engine_object>(engine);
+    need(event, "event");
+    need_no_recording("call it after a run of the recorded step");
+    const call_order order{object.get()};
+    // A command that depends on nothing follows all earlier commands of the in-order queue.
+    *static_cast<sycl::event*>(event) = object->engine.order_after({sycl::event()});
   });
 }

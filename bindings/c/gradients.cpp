@@ -65,10 +65,11 @@ syclamp_status syclamp_scale(syclamp_tensor_list in, syclamp_tensor_list out, fl
 }
 
 syclamp_status syclamp_accumulate(syclamp_tensor_list in, syclamp_tensor_list sum, float scale,
-                                  const float* device_scale, syclamp_inspector unless_bad, syclamp_unscaled* unscaled) {
+                                  const float* device_scale, syclamp_inspector overflow_check,
+                                  syclamp_unscaled* unscaled) {
   return guarded(__func__, [&] {
     const auto from = get<list_object>(in), to = get<list_object>(sum);
-    const auto inspector = get_optional<inspector_object>(unless_bad);
+    const auto inspector = get_optional<inspector_object>(overflow_check);
     const call_order order{from->engine.get(), to->engine.get()};
     hand_over(syclamp::accumulate(from->list, to->list, to_scalar(*to->engine, scale, device_scale, "device_scale"),
                                   condition(inspector.get(), *to)),
@@ -76,10 +77,10 @@ syclamp_status syclamp_accumulate(syclamp_tensor_list in, syclamp_tensor_list su
   });
 }
 
-syclamp_status syclamp_clear(syclamp_tensor_list list, syclamp_inspector only_if_bad) {
+syclamp_status syclamp_clear(syclamp_tensor_list list, syclamp_inspector overflow_check) {
   return guarded(__func__, [&] {
     const auto object = get<list_object>(list);
-    const auto inspector = get_optional<inspector_object>(only_if_bad);
+    const auto inspector = get_optional<inspector_object>(overflow_check);
     const call_order order{object->engine.get()};
     syclamp::clear_gradients(object->list, condition(inspector.get(), *object));
   });
@@ -118,6 +119,14 @@ syclamp_status syclamp_unscaled_create(syclamp_tensor_list never_scaled, syclamp
 
 syclamp_status syclamp_unscaled_destroy(syclamp_unscaled unscaled) {
   return guarded(__func__, [&] { remove_handle(unscaled, object_kind::unscaled); });
+}
+
+syclamp_status syclamp_unscaled_list(syclamp_unscaled unscaled, syclamp_tensor_list* list) {
+  return guarded(__func__, [&] {
+    const auto object = get<unscaled_object>(unscaled);
+    need(list, "list");
+    *list = make_handle<syclamp_tensor_list>(object->list);
+  });
 }
 
 syclamp_status syclamp_clip(syclamp_inspector inspector, syclamp_unscaled unscaled, float max_norm,

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "bindings/c/call_notes.hpp"
 #include "bindings/c/calls.hpp"
 
 namespace syclamp::c {
@@ -62,7 +63,7 @@ table& handles() {
 }
 
 bool is_kind(std::uint64_t marked_kind) {
-  return marked_kind > mark && marked_kind <= (mark | static_cast<std::uint64_t>(object_kind::optimizer));
+  return marked_kind > mark && marked_kind <= (mark | static_cast<std::uint64_t>(object_kind::recorded_step));
 }
 
 /// The slot of a handle. The caller holds the mutex.
@@ -107,6 +108,8 @@ const char* to_string(object_kind kind) {
     case object_kind::unscaled: return "unscaled";
     case object_kind::scaler: return "scaler";
     case object_kind::optimizer: return "optimizer";
+    case object_kind::spike_guard: return "spike_guard";
+    case object_kind::recorded_step: return "recorded_step";
   }
   return "unknown";
 }
@@ -131,21 +134,25 @@ void* add_handle(object_kind kind, std::shared_ptr<void> object) {
 
 std::shared_ptr<void> find_object(const void* handle, object_kind kind) {
   table& all = handles();
+  std::shared_ptr<void> object;
+  {
+    const std::lock_guard lock(all.mutex);
+    object = find_slot(all, handle, kind).object;
+  }
+  note_object(kind, object);
+  return object;
+}
+
+known_object find_object(const void* handle) {
+  table& all = handles();
   const std::lock_guard lock(all.mutex);
-  return find_slot(all, handle, kind).object;
+  const slot& found = find_slot(all, handle);
+  return {found.kind, found.object};
 }
 
 void* copy_handle(const void* handle) {
-  table& all = handles();
-  std::shared_ptr<void> object;
-  auto kind = object_kind::engine;
-  {
-    const std::lock_guard lock(all.mutex);
-    const slot& found = find_slot(all, handle);
-    object = found.object;
-    kind = found.kind;
-  }
-  return add_handle(kind, std::move(object));
+  known_object found = find_object(handle);
+  return add_handle(found.kind, std::move(found.object));
 }
 
 void remove_handle(const void* handle) {

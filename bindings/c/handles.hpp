@@ -11,7 +11,22 @@
 namespace syclamp::c {
 
 /// The kinds of objects that handles refer to.
-enum class object_kind : std::uint8_t { engine = 1, tensor_list, inspector, unscaled, scaler, optimizer };
+enum class object_kind : std::uint8_t {
+  engine = 1,
+  tensor_list,
+  inspector,
+  unscaled,
+  scaler,
+  optimizer,
+  spike_guard,
+  recorded_step
+};
+
+/// An object of the table.
+struct known_object {
+  object_kind kind;
+  std::shared_ptr<void> object;
+};
 
 /// The name of a kind in messages.
 const char* to_string(object_kind kind);
@@ -23,6 +38,10 @@ void* add_handle(object_kind kind, std::shared_ptr<void> object);
 /// The object of a handle. The caller shares it, so that another thread may destroy the handle meanwhile.
 /// \throws handle_error if the handle is null, no longer exists or is of another kind
 std::shared_ptr<void> find_object(const void* handle, object_kind kind);
+
+/// The object of a handle of any kind.
+/// \throws handle_error if the handle is null or no longer exists
+known_object find_object(const void* handle);
 
 /// Makes a second handle of the same object.
 /// \throws handle_error if the handle does not exist

@@ -122,6 +122,44 @@ syclamp_status syclamp_inspector_histogram(syclamp_inspector inspector, uint64_t
   });
 }
 
+syclamp_status syclamp_inspector_device_results(syclamp_inspector inspector, const syclamp_device_inspection** whole,
+                                                const syclamp_device_inspection** tensors,
+                                                const syclamp_device_inspection** groups, const uint64_t** histogram) {
+  return guarded(__func__, [&] {
+    const auto object = get<inspector_object>(inspector);
+    const auto cast = [](const syclamp::inspection* results) {
+      return reinterpret_cast<const syclamp_device_inspection*>(results);
+    };
+    const syclamp::exponent_histogram* counts = object->inspector.device_histogram();
+    if (whole != nullptr) *whole = cast(object->inspector.device_result());
+    if (tensors != nullptr) *tensors = cast(object->inspector.device_tensors());
+    if (groups != nullptr) *groups = cast(object->inspector.device_groups());
+    if (histogram != nullptr) *histogram = counts == nullptr ? nullptr : reinterpret_cast<const uint64_t*>(counts);
+  });
+}
+
+syclamp_status syclamp_inspector_list(syclamp_inspector inspector, syclamp_tensor_list* list) {
+  return guarded(__func__, [&] {
+    const auto object = get<inspector_object>(inspector);
+    need(list, "list");
+    *list = make_handle<syclamp_tensor_list>(object->list);
+  });
+}
+
+syclamp_status syclamp_inspect(syclamp_engine engine, const void* address, uint64_t count, syclamp_element_type type,
+                               syclamp_inspection* result) {
+  return guarded(__func__, [&] {
+    const auto object = get<engine_object>(engine);
+    const size_t size = checked_size(result, "result");
+    if (count != 0) need(address, "address");
+    const syclamp::element_type format = to_element_type(type, "the argument type");
+    const call_order order{object.get()};
+    const block_owner owner = find_block(*object, address, count, format, "address");
+    const syclamp::const_array_view elements(address, count, format);
+    write_struct(result, from_inspection(syclamp::inspect(object->engine, elements)), size);
+  });
+}
+
 syclamp_status syclamp_inspection_headroom(const syclamp_inspection* inspection, double amax_limit, double* headroom) {
   return guarded(__func__, [&] {
     const syclamp_inspection given = read_struct(inspection, "inspection");

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "bindings/c/call_notes.hpp"
 #include "bindings/c/calls.hpp"
 #include "bindings/c/objects.hpp"
 #include "syclamp/error.hpp"
@@ -84,6 +85,7 @@ block_owner find_block(const engine_object& engine, const void* address, std::ui
     if (block->engine->engine.queue().get_context() != engine.engine.queue().get_context())
       throw invalid_argument(fmt::format(
           "{}: its address {} belongs to another engine; allocate it with the engine that uses it", what, address));
+    note_block(block);
     return block;
   }
   if (sycl::get_pointer_type(address, engine.engine.queue().get_context()) == sycl::usm::alloc::unknown)

@@ -28,6 +28,20 @@ void engine_object::raise_faults() const {
   if (!faults->message.empty()) throw device_error(std::exchange(faults->message, {}));
 }
 
+std::shared_ptr<engine_object> engine_of(const known_object& known) {
+  switch (known.kind) {
+    case object_kind::engine: return std::static_pointer_cast<engine_object>(known.object);
+    case object_kind::tensor_list: return std::static_pointer_cast<list_object>(known.object)->engine;
+    case object_kind::inspector: return std::static_pointer_cast<inspector_object>(known.object)->list->engine;
+    case object_kind::unscaled: return std::static_pointer_cast<unscaled_object>(known.object)->engine;
+    case object_kind::scaler: return std::static_pointer_cast<scaler_object>(known.object)->engine;
+    case object_kind::optimizer: return std::static_pointer_cast<optimizer_object>(known.object)->engine;
+    case object_kind::spike_guard: return std::static_pointer_cast<spike_guard_object>(known.object)->engine;
+    case object_kind::recorded_step: return std::static_pointer_cast<recorded_object>(known.object)->engine;
+  }
+  return nullptr;
+}
+
 call_order::call_order(std::vector<const engine_object*> engines) {
   std::sort(engines.begin(), engines.end());
   engines.erase(std::unique(engines.begin(), engines.end()), engines.end());

@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include "bindings/c/call_notes.hpp"
 #include "bindings/c/handles.hpp"
 #include "bindings/c/memory_blocks.hpp"
 #include "syclamp/c/base.h"
@@ -20,6 +21,8 @@
 #include "syclamp/fused_optimizer.hpp"
 #include "syclamp/inspector.hpp"
 #include "syclamp/loss_scaler.hpp"
+#include "syclamp/recorded_step.hpp"
+#include "syclamp/spike_guard.hpp"
 #include "syclamp/tensor_list.hpp"
 #include "syclamp/unscaled_gradients.hpp"
 
@@ -52,7 +55,8 @@ struct list_object {
   static constexpr object_kind kind = object_kind::tensor_list;
   std::shared_ptr<engine_object> engine;
   tensor_list list;
-  std::vector<block_owner> blocks;  ///< one per tensor
+  std::vector<block_owner> blocks;   ///< one per tensor
+  std::shared_ptr<void> owner = {};  ///< of the memory, if it is the shadow of an optimizer
 };
 
 struct inspector_object {
@@ -67,7 +71,7 @@ struct unscaled_object {
   static constexpr object_kind kind = object_kind::unscaled;
   std::shared_ptr<engine_object> engine;
   unscaled_gradients gradients;
-  std::shared_ptr<void> owner;  ///< of the memory: a list or an optimizer
+  std::shared_ptr<list_object> list;  ///< keeps the memory
 };
 
 struct optimizer_object {
@@ -85,6 +89,22 @@ struct scaler_object {
   loss_scaler scaler;
   std::vector<std::shared_ptr<void>> used;  ///< lists and optimizers of the open step
 };
+
+struct spike_guard_object {
+  static constexpr object_kind kind = object_kind::spike_guard;
+  std::shared_ptr<engine_object> engine;
+  spike_guard guard;
+};
+
+struct recorded_object {
+  static constexpr object_kind kind = object_kind::recorded_step;
+  std::shared_ptr<engine_object> engine;
+  std::shared_ptr<call_notes> notes;  ///< keeps what the commands use. Outlives the step.
+  recorded_step step;
+};
+
+/// The engine with which an object was made.
+std::shared_ptr<engine_object> engine_of(const known_object& known);
 
 /// The object of a caller's handle.
 /// \throws handle_error if the handle is null, no longer exists or is of another kind

@@ -11,7 +11,7 @@
 namespace syclamp::c {
 namespace {
 
-static_assert(SYCLAMP_ADADELTA + 1 == std::variant_size_v<optimizer_settings>,
+static_assert(SYCLAMP_OPTIMIZER_KINDS == std::variant_size_v<optimizer_settings>,
               "an optimizer was added: add its kind to syclamp/c/optimizer.h");
 
 /// Calls `number(c_field, field)` or `flag(c_field, field)` for every setting that a kind has.
@@ -48,9 +48,9 @@ optimizer_settings alternative(std::size_t index) {
 }  // namespace
 
 optimizer_settings default_settings(std::int32_t kind) {
-  if (kind < 0 || kind > SYCLAMP_ADADELTA)
-    throw invalid_argument(
-        fmt::format("the kind of optimizer is {}; it must be from 0 to {}", kind, static_cast<int>(SYCLAMP_ADADELTA)));
+  constexpr int last = SYCLAMP_OPTIMIZER_KINDS - 1;
+  if (kind < 0 || kind > last)
+    throw invalid_argument(fmt::format("the kind of optimizer is {}; it must be from 0 to {}", kind, last));
   return alternative(static_cast<std::size_t>(kind));
 }
 

@@ -46,6 +46,14 @@ void visit_fields(Given& c, Policy& cpp, Plain plain, Flag flag, Choice choice) 
   flag(c.replay_one_step_late, cpp.replay.one_step_late);
 }
 
+/// \throws invalid_argument if there is no such preset
+const preset_info& preset(std::size_t index) {
+  const std::vector<preset_info>& presets = scaling_presets();
+  if (index >= presets.size())
+    throw invalid_argument(fmt::format("there is no preset {}; the number of presets is {}", index, presets.size()));
+  return presets[index];
+}
+
 }  // namespace
 
 scaling_policy to_policy(const syclamp_policy* given) {
@@ -94,12 +102,16 @@ syclamp_status syclamp_preset_count(size_t* count) {
 
 syclamp_status syclamp_preset_describe(size_t index, const char** name, const char** framework) {
   return guarded(__func__, [&] {
-    const auto& presets = syclamp::scaling_presets();
-    if (index >= presets.size())
-      throw syclamp::invalid_argument(
-          fmt::format("there is no preset {}; the number of presets is {}", index, presets.size()));
-    if (name != nullptr) *name = presets[index].name.c_str();
-    if (framework != nullptr) *framework = presets[index].framework.c_str();
+    const syclamp::preset_info& found = preset(index);
+    if (name != nullptr) *name = found.name.c_str();
+    if (framework != nullptr) *framework = found.framework.c_str();
+  });
+}
+
+syclamp_status syclamp_preset_note(size_t index, const char** note) {
+  return guarded(__func__, [&] {
+    need(note, "note");
+    *note = preset(index).note.c_str();
   });
 }
 
@@ -113,13 +125,7 @@ syclamp_status syclamp_simulate(const syclamp_policy* policy, const char* trace,
     for (size_t i = 0; i < steps.size(); ++i) {
       const syclamp::simulated_result result = syclamp::simulate_step(scaler, steps[i]);
       if (size == 0 || i >= capacity) continue;
-      write_struct(element(results, i, size),
-                   {.struct_size = size,
-                    .scale_before = result.scale_before,
-                    .scale_after = result.scale_after,
-                    .outcome = static_cast<syclamp_step_outcome>(result.outcome),
-                    .status = static_cast<syclamp_step_status>(result.status)},
-                   size);
+      write_struct(element(results, i, size), from_simulated(result), size);
     }
     if (count != nullptr) *count = steps.size();
   });

@@ -36,10 +36,16 @@ void keep(scaler_object& scaler, const std::shared_ptr<void>& object) {
   if (std::find(scaler.used.begin(), scaler.used.end(), object) == scaler.used.end()) scaler.used.push_back(object);
 }
 
-void hand_over(syclamp::unscaled_gradients made, const std::shared_ptr<engine_object>& engine,
-               const std::shared_ptr<void>& owner, syclamp_unscaled* wanted) {
+void hand_over(syclamp::unscaled_gradients made, const std::shared_ptr<list_object>& list, syclamp_unscaled* wanted) {
   if (wanted != nullptr)
-    *wanted = make_handle<syclamp_unscaled>(std::make_shared<unscaled_object>(engine, std::move(made), owner));
+    *wanted = make_handle<syclamp_unscaled>(std::make_shared<unscaled_object>(list->engine, std::move(made), list));
+}
+
+/// The list of an optimizer's unscaled gradients: the FP32 gradients themselves, or the optimizer's FP32 shadow.
+std::shared_ptr<list_object> unscaled_list(const std::shared_ptr<optimizer_object>& optimizer) {
+  const syclamp::tensor_list& list = optimizer->optimizer.unscaled_gradients();
+  if (&list == &optimizer->optimizer.gradients()) return optimizer->gradients;
+  return std::make_shared<list_object>(optimizer->engine, list, std::vector<block_owner>(list.size()), optimizer);
 }
 
 }  // namespace
@@ -97,7 +103,8 @@ syclamp_status syclamp_scaler_unscale(syclamp_scaler scaler, syclamp_optimizer o
     const call_order order{object->engine.get(), target->engine.get()};
     const syclamp::step_options made = to_step_options(*target->engine, options);
     keep(*object, target);
-    hand_over(object->scaler.unscale(target->optimizer, made), target->engine, target, unscaled);
+    syclamp::unscaled_gradients gradients = object->scaler.unscale(target->optimizer, made);
+    hand_over(std::move(gradients), unscaled_list(target), unscaled);
   });
 }
 
@@ -113,8 +120,8 @@ syclamp_status syclamp_scaler_unscale_list(syclamp_scaler scaler, syclamp_tensor
     keep(*object, in);
     keep(*object, to);
     hand_over(
-        out == nullptr ? object->scaler.unscale(in->list, made) : object->scaler.unscale(in->list, to->list, made),
-        to->engine, to, unscaled);
+        out == nullptr ? object->scaler.unscale(in->list, made) : object->scaler.unscale(in->list, to->list, made), to,
+        unscaled);
   });
 }
 

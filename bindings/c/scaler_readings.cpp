@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scaler's readings, settings and state.
+// The scaler's readings and settings.
 #include <algorithm>
 #include <memory>
 #include <sstream>
@@ -13,7 +13,6 @@
 #include "bindings/c/texts.hpp"
 #include "syclamp/c/scaler.h"
 #include "syclamp/ledger.hpp"
-#include "syclamp/scaler_snapshot.hpp"
 
 using namespace syclamp::c;
 
@@ -120,23 +119,5 @@ syclamp_status syclamp_scaler_set_policy(syclamp_scaler scaler, const syclamp_po
     need(policy, "policy");
     const call_order order{object->engine.get()};
     object->scaler.set_policy(to_policy(policy));
-  });
-}
-
-syclamp_status syclamp_scaler_get_state(syclamp_scaler scaler, char** json) {
-  return guarded(__func__, [&] {
-    const auto object = get<scaler_object>(scaler);
-    need(json, "json");
-    const call_order order{object->engine.get()};
-    *json = make_text(syclamp::to_json(object->scaler.state()));
-  });
-}
-
-syclamp_status syclamp_scaler_set_state(syclamp_scaler scaler, const char* json) {
-  return guarded(__func__, [&] {
-    const auto object = get<scaler_object>(scaler);
-    need(json, "json");
-    const call_order order{object->engine.get()};
-    object->scaler.load(syclamp::snapshot_from_json(json));
   });
 }

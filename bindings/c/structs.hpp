@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "bindings/c/calls.hpp"
+#include "syclamp/c/engine.h"
 #include "syclamp/error.hpp"
 
 namespace syclamp::c {
@@ -19,6 +20,9 @@ namespace syclamp::c {
 /// The size that a struct had in the first version of the C interface. Specialise it for a struct that has grown.
 template <typename Struct>
 inline constexpr std::size_t first_size = sizeof(Struct);
+
+template <>
+inline constexpr std::size_t first_size<syclamp_device_info> = offsetof(syclamp_device_info, platform);
 
 /// Checks the size of a caller's struct, and returns it. Nothing but the size has been read then.
 template <typename Struct>

@@ -25,6 +25,22 @@ block_owner owner_of(const list_object& list, std::size_t index, const void* add
   return find_block(*list.engine, address, tensor.count(), tensor.type(), described(index, list.list.name(index)));
 }
 
+/// Refuses to change the addresses of an optimizer's own memory.
+void need_own_addresses(const list_object& list) {
+  if (list.owner)
+    throw syclamp::misuse_error(
+        "the list is the FP32 shadow of an optimizer, whose addresses are fixed; make a list of your own");
+}
+
+bool is_read_only(const syclamp::tensor_list& list, std::size_t index) {
+  try {
+    list.writable(index);
+    return false;
+  } catch (const syclamp::invalid_argument&) {
+    return true;
+  }
+}
+
 }  // namespace
 
 syclamp_status syclamp_tensor_list_create(syclamp_engine engine, const syclamp_tensor* tensors, size_t count,
@@ -76,10 +92,30 @@ syclamp_status syclamp_tensor_list_describe(syclamp_tensor_list list, syclamp_te
   });
 }
 
+syclamp_status syclamp_tensor_list_tensor(syclamp_tensor_list list, uint64_t index, syclamp_tensor* tensor) {
+  return guarded(__func__, [&] {
+    const auto object = get<list_object>(list);
+    const size_t size = checked_size(tensor, "tensor");
+    const call_order order{object->engine.get()};
+    const syclamp::const_array_view elements = object->list[index];
+    write_struct(tensor,
+                 {.struct_size = size,
+                  .address = const_cast<void*>(elements.data()),  // `read_only` says whether it may be written
+                  .count = elements.count(),
+                  .type = static_cast<syclamp_element_type>(elements.type()),
+                  .group = object->list.group(index),
+                  .name = object->list.name(index).c_str(),
+                  .replicated = object->list.is_replicated(index) ? 1 : 0,
+                  .read_only = is_read_only(object->list, index) ? 1 : 0},
+                 size);
+  });
+}
+
 syclamp_status syclamp_tensor_list_set_address(syclamp_tensor_list list, uint64_t index, void* address) {
   return guarded(__func__, [&] {
     const auto object = get<list_object>(list);
     const call_order order{object->engine.get()};
+    need_own_addresses(*object);
     block_owner owner = owner_of(*object, index, address);
     object->list.set_address(index, address);
     object->blocks[index] = std::move(owner);
@@ -94,6 +130,7 @@ syclamp_status syclamp_tensor_list_set_addresses(syclamp_tensor_list list, void*
       throw syclamp::invalid_argument(
           fmt::format("the argument count is {}, but the list has {} tensors; pass one address per tensor", count,
                       object->list.size()));
+    need_own_addresses(*object);
     if (count == 0) return;
     need(addresses, "addresses");
     std::vector<block_owner> owners(count);

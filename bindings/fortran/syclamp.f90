@@ -14,6 +14,8 @@ module syclamp
   use syclamp_tensors
   use syclamp_optimizers
   use syclamp_scalers
+  use syclamp_scaler_states
+  use syclamp_recorded_steps
   implicit none
   public
 end module

@@ -180,15 +180,15 @@ module syclamp_device_calls
       real(c_float), value :: factor
       integer(c_int32_t) :: status
     end function
-    function syclamp_accumulate(in, sum, scale, device_scale, unless_bad, unscaled) bind(c) result(status)
+    function syclamp_accumulate(in, sum, scale, device_scale, overflow_check, unscaled) bind(c) result(status)
       import
-      type(c_ptr), value :: in, sum, device_scale, unless_bad, unscaled
+      type(c_ptr), value :: in, sum, device_scale, overflow_check, unscaled
       real(c_float), value :: scale
       integer(c_int32_t) :: status
     end function
-    function syclamp_clear(list, only_if_bad) bind(c) result(status)
+    function syclamp_clear(list, overflow_check) bind(c) result(status)
       import
-      type(c_ptr), value :: list, only_if_bad
+      type(c_ptr), value :: list, overflow_check
       integer(c_int32_t) :: status
     end function
     function syclamp_cast(in, out, options) bind(c) result(status)

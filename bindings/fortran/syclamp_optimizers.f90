@@ -37,7 +37,7 @@ module syclamp_optimizers
 
 contains
 
-  ! The default settings of a kind: sgd, adam, adamw, lion, adagrad, rmsprop, lamb, novograd or adadelta.
+  ! The default settings of a kind, such as sgd or adamw.
   type(optimizer_settings) function default_settings(kind) result(settings)
     integer(c_int32_t), intent(in) :: kind
     settings%struct_size = c_sizeof(settings)

@@ -18,11 +18,13 @@ module syclamp_scalers
     procedure :: create => create_scaler
     procedure :: begin_step
     procedure :: scale
+    procedure :: unscale => unscale_gradients
     procedure :: step
     procedure :: step_jointly
     procedure :: step_accumulated
     procedure :: accumulate => accumulate_gradients
     procedure :: update
+    procedure :: prepare
     procedure :: resume
     procedure :: get_scale
     procedure :: outcome
@@ -110,6 +112,25 @@ contains
     end if
   end function
 
+  ! Unscales the gradients of an optimizer before its step. gradients: the result, for clipping by hand.
+  subroutine unscale_gradients(self, target, gradients, max_norm, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    class(optimizer), intent(in) :: target
+    type(unscaled_gradients), intent(inout), optional :: gradients
+    real(real32), intent(in), optional :: max_norm
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: status
+    type(c_ptr), target :: made
+    type(c_ptr) :: wanted
+    made = c_null_ptr
+    wanted = c_null_ptr
+    if (present(gradients)) wanted = c_loc(made)
+    status = syclamp_scaler_unscale(self%handle(), target%handle(), clip_options(max_norm), wanted)
+    if (status == syclamp_ok .and. present(gradients)) call gradients%own(made)
+    call finish(status, stat, errmsg)
+  end subroutine
+
   ! Unscales, clips and applies the gradients, or skips the step as a whole.
   subroutine step(self, target, max_norm, stat, errmsg)
     class(loss_scaler), intent(in) :: self
@@ -170,6 +191,15 @@ contains
     else
       call finish(syclamp_scaler_update(self%handle()), stat, errmsg)
     end if
+  end subroutine
+
+  ! Allocates the memory for a list of gradients. A recorded step needs it, because it cannot allocate.
+  subroutine prepare(self, gradients, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    class(tensor_list), intent(in) :: gradients
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call finish(syclamp_scaler_prepare(self%handle(), gradients%handle()), stat, errmsg)
   end subroutine
 
   ! Resumes after the policy has stopped.

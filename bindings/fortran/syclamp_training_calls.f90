@@ -139,6 +139,71 @@ module syclamp_training_calls
       type(c_ptr), value :: scaler, json
       integer(c_int32_t) :: status
     end function
+    function syclamp_scaler_save_state(scaler, file) bind(c) result(status)
+      import
+      type(c_ptr), value :: scaler, file
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_scaler_load_state(scaler, file) bind(c) result(status)
+      import
+      type(c_ptr), value :: scaler, file
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_scaler_get_framework_state(scaler, framework, json) bind(c) result(status)
+      import
+      type(c_ptr), value :: scaler, framework
+      type(c_ptr), intent(inout) :: json
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_scaler_set_framework_state(scaler, framework, json) bind(c) result(status)
+      import
+      type(c_ptr), value :: scaler, framework, json
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_ledger_replay(text, policy, report, results, capacity) bind(c) result(status)
+      import
+      type(c_ptr), value :: text, results
+      type(scaling_policy), intent(in) :: policy
+      type(replay_report), intent(inout) :: report
+      integer(c_size_t), value :: capacity
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_scaler_prepare(scaler, gradients) bind(c) result(status)
+      import
+      type(c_ptr), value :: scaler, gradients
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_spike_guard_create(engine, options, guard) bind(c) result(status)
+      import
+      type(c_ptr), value :: engine
+      type(spike_guard_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: guard
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_spike_guard_check(guard, device_value, scaler) bind(c) result(status)
+      import
+      type(c_ptr), value :: guard, device_value, scaler
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_recorded_step_create(engine, calls, user, mode, step) bind(c) result(status)
+      import
+      type(c_ptr), value :: engine, user
+      type(c_funptr), value :: calls
+      integer(c_int32_t), value :: mode
+      type(c_ptr), intent(inout) :: step
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_recorded_step_run(step) bind(c) result(status)
+      import
+      type(c_ptr), value :: step
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_recorded_step_is_recorded(step, recorded) bind(c) result(status)
+      import
+      type(c_ptr), value :: step
+      integer(c_int32_t), intent(inout) :: recorded
+      integer(c_int32_t) :: status
+    end function
     function syclamp_optimizer_defaults(kind, settings) bind(c) result(status)
       import
       integer(c_int32_t), value :: kind

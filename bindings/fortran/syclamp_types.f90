@@ -32,6 +32,7 @@ module syclamp_types
   ! Formats of a ledger, modes of a policy, actions of a policy that gives up.
   integer(c_int32_t), parameter :: ledger_csv = 0, ledger_json_lines = 1
   integer(c_int32_t), parameter :: scaling_dynamic = 0, scaling_fixed = 1, scaling_disabled = 2
+  integer(c_int32_t), parameter :: record_if_possible = 0, record_never = 1  ! modes of a recorded step
   integer(c_int32_t), parameter :: give_up_keep = 0, give_up_hold = 1, give_up_stop = 2
 
   type, bind(c) :: engine_options
@@ -98,6 +99,19 @@ module syclamp_types
     integer(c_int32_t) :: scales = 0, skip_separately = 0, ledger = 0, rank = 0, ranks = 0, reserved = 0
     type(c_funptr) :: consensus_sum = c_null_funptr
     type(c_ptr) :: consensus_user = c_null_ptr
+  end type
+
+  type, bind(c) :: replay_report
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int64_t) :: steps = 0, skips = 0, recorded_skips = 0
+    real(c_double) :: zero_share = 0, subnormal_share = 0
+    real(c_float) :: final_scale = 0, max_safe_scale = 0
+  end type
+
+  type, bind(c) :: spike_guard_options
+    integer(c_size_t) :: struct_size = 0
+    real(c_float) :: threshold = 0
+    integer(c_int32_t) :: window = 0
   end type
 
   type, bind(c) :: step_options

@@ -50,25 +50,25 @@ SYCLAMP_API sycl::event scale(const tensor_list& in, const tensor_list& out, con
 
 /// Adds unscaled gradients to a sum: sum += in / scale, in FP32. For gradients of several backward passes, each with
 /// its own scale.
-/// \param in          scaled gradients of any type
-/// \param sum         FP32 tensors of the same sizes
-/// \param scale       positive and finite
-/// \param unless_bad  an inspection of `in` in device memory. If it found an Inf or NaN, nothing is added, so a bad
-///                    micro-batch is dropped as a whole. Null: always add.
-/// \param dependencies  events that must be complete before the operation begins
+/// \param in              scaled gradients of any type
+/// \param sum             FP32 tensors of the same sizes
+/// \param scale           positive and finite
+/// \param overflow_check  an inspection of `in` in device memory. If it found an Inf or NaN, nothing is added, so a
+///                        micro-batch that overflowed is dropped as a whole. Null: always add.
+/// \param dependencies    events that must be complete before the operation begins
 /// \return the sums, as clip operations take them
 /// \throws invalid_argument if a tensor of `sum` is not FP32 or the lists do not fit
 SYCLAMP_API unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, const scalar& scale,
-                                          const inspection* unless_bad = nullptr,
+                                          const inspection* overflow_check = nullptr,
                                           const std::vector<sycl::event>& dependencies = {});
 
 /// Sets every element to zero.
-/// \param list          tensors of any type
-/// \param only_if_bad   an inspection in device memory. If it found no Inf or NaN, nothing is written. Null: always
-///                      write.
-/// \param dependencies  events that must be complete before the operation begins
+/// \param list            tensors of any type
+/// \param overflow_check  an inspection in device memory. If it found no Inf or NaN, nothing is written. Null: always
+///                        write.
+/// \param dependencies    events that must be complete before the operation begins
 /// \return an event that is complete when the operation is
-SYCLAMP_API sycl::event clear_gradients(const tensor_list& list, const inspection* only_if_bad = nullptr,
+SYCLAMP_API sycl::event clear_gradients(const tensor_list& list, const inspection* overflow_check = nullptr,
                                         const std::vector<sycl::event>& dependencies = {});
 
 /// Computes the factor that reduces the norm of unscaled gradients to `max_norm`, from an inspection of the scaled

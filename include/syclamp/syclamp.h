@@ -25,10 +25,13 @@
 #include <syclamp/c/engine.h>
 #include <syclamp/c/gradients.h>
 #include <syclamp/c/inspector.h>
+#include <syclamp/c/ledger.h>
 #include <syclamp/c/memory.h>
 #include <syclamp/c/optimizer.h>
 #include <syclamp/c/policy.h>
+#include <syclamp/c/recorded_step.h>
 #include <syclamp/c/scaler.h>
+#include <syclamp/c/spike_guard.h>
 #include <syclamp/c/step_record.h>
 #include <syclamp/c/tensor_list.h>
 

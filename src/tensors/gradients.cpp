@@ -49,20 +49,20 @@ sycl::event scale(const tensor_list& in, const tensor_list& out, const scalar& f
 }
 
 unscaled_gradients accumulate(const tensor_list& in, const tensor_list& sum, const scalar& scale,
-                              const inspection* unless_bad, const std::vector<sycl::event>& dependencies) {
+                              const inspection* overflow_check, const std::vector<sycl::event>& dependencies) {
   const auto divisor = scale_argument("accumulate", scale);
   check_pair("accumulate", in, sum);
   check_float32("accumulate", sum, "sums of many small gradients need FP32");
   sycl::event ordered = in.get_engine().order_after(dependencies);
-  const condition only{unless_bad != nullptr ? &unless_bad->flags : nullptr, found_nothing};
+  const condition only{overflow_check != nullptr ? &overflow_check->flags : nullptr, found_nothing};
   return unscaled_gradients(unscaling{sum, convert(in, sum, divided_by(divisor), ordered, true, only)});
 }
 
-sycl::event clear_gradients(const tensor_list& list, const inspection* only_if_bad,
+sycl::event clear_gradients(const tensor_list& list, const inspection* overflow_check,
                             const std::vector<sycl::event>& dependencies) {
   check_writable("clear_gradients", list);
   sycl::event ordered = list.get_engine().order_after(dependencies);
-  return clear_unless(list, only_if_bad != nullptr ? &only_if_bad->flags : nullptr, 0, found_nothing, ordered);
+  return clear_unless(list, overflow_check != nullptr ? &overflow_check->flags : nullptr, 0, found_nothing, ordered);
 }
 
 sycl::event clip_coefficient(const engine& engine, const inspection* inspected, const scalar& max_norm,

@@ -58,10 +58,16 @@ TEST_CASE("random handles never crash") {
   ok(syclamp_unscaled_create(list, unscaled.address()));
   const auto scaler = scaler_of();
   const auto optimizer = optimizer_of(memory, model, settings(SYCLAMP_SGD, 0.5));
-  const std::vector<void*> known = {static_cast<syclamp_tensor_list>(list), static_cast<syclamp_inspector>(inspector),
-                                    static_cast<syclamp_unscaled>(unscaled), static_cast<syclamp_scaler>(scaler),
-                                    static_cast<syclamp_optimizer>(optimizer)};
-  const auto calls = all_handle_calls({list, inspector, unscaled, scaler, optimizer});
+  owned<syclamp_spike_guard> guard;
+  owned<syclamp_recorded_step> recorded;
+  ok(syclamp_spike_guard_create(engine(), nullptr, guard.address()));
+  ok(syclamp_recorded_step_create(engine(), no_calls, nullptr, SYCLAMP_RECORD_NEVER, recorded.address()));
+  const std::vector<void*> known = {
+      static_cast<syclamp_tensor_list>(list),      static_cast<syclamp_inspector>(inspector),
+      static_cast<syclamp_unscaled>(unscaled),     static_cast<syclamp_scaler>(scaler),
+      static_cast<syclamp_optimizer>(optimizer),   static_cast<syclamp_spike_guard>(guard),
+      static_cast<syclamp_recorded_step>(recorded)};
+  const auto calls = all_handle_calls({list, inspector, unscaled, scaler, optimizer, guard});
   for (int i = 0; i < 20000; ++i) {
     const handle_call& call = calls[random.below(calls.size())];
     void* handle = random.handle(known);
@@ -106,7 +112,7 @@ TEST_CASE("random structs and sizes never crash") {
     REQUIRE(is_known(syclamp_policy_validate(&policy)));
     syclamp_optimizer_settings chosen;
     random.fill(chosen);
-    if (random.below(2) == 0) chosen.kind = static_cast<int>(random.below(9));
+    if (random.below(2) == 0) chosen.kind = static_cast<int>(random.below(SYCLAMP_OPTIMIZER_KINDS));
     auto parameter = sized<syclamp_parameter>();
     parameter.count = random.number();
     parameter.model = memory.data();

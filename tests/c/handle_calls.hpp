@@ -13,7 +13,7 @@
 namespace c_tests {
 
 /// The kinds of handles, as the table below names them.
-enum class kind { engine, list, inspector, unscaled, scaler, optimizer };
+enum class kind { engine, list, inspector, unscaled, scaler, optimizer, guard, recorded };
 
 /// One call with one handle left open.
 struct handle_call {
@@ -29,7 +29,11 @@ struct arguments {
   syclamp_unscaled unscaled;
   syclamp_scaler scaler;
   syclamp_optimizer optimizer;
+  syclamp_spike_guard guard;
 };
+
+/// A recorded step without calls.
+inline std::int32_t no_calls(void*) { return 0; }
 
 inline std::vector<handle_call> all_handle_calls(const arguments& given) {
   static float number;
@@ -47,6 +51,11 @@ inline std::vector<handle_call> all_handle_calls(const arguments& given) {
   static syclamp_unscaled unscaled;
   static syclamp_scaler scaler;
   static syclamp_optimizer optimizer;
+  static syclamp_spike_guard guard;
+  static syclamp_recorded_step recorded;
+  static std::int32_t flag;
+  static const std::uint64_t* device_steps;
+  static auto described = sized<syclamp_tensor>();
   static auto statistics = sized<syclamp_engine_statistics>();
   static auto list_info = sized<syclamp_tensor_list_info>();
   static auto inspection = sized<syclamp_inspection>();
@@ -89,6 +98,16 @@ inline std::vector<handle_call> all_handle_calls(const arguments& given) {
      auto h = static_cast<syclamp_optimizer>(handle); \
      return call;                                     \
    }}
+#define GUARD(call)                                     \
+  {#call, kind::guard, [=](void* handle) {              \
+     auto h = static_cast<syclamp_spike_guard>(handle); \
+     return call;                                       \
+   }}
+#define RECORDED(call)                                    \
+  {#call, kind::recorded, [=](void* handle) {             \
+     auto h = static_cast<syclamp_recorded_step>(handle); \
+     return call;                                         \
+   }}
   // clang-format off
   return {
       ENGINE(syclamp_engine_profile(h, &name)),
@@ -96,6 +115,12 @@ inline std::vector<handle_call> all_handle_calls(const arguments& given) {
       ENGINE(syclamp_engine_get_statistics(h, &statistics)),
       ENGINE(syclamp_engine_compile_all(h)),
       ENGINE(syclamp_engine_wait(h)),
+      ENGINE(syclamp_engine_get_queue(h, &address)),
+      ENGINE(syclamp_engine_depend_on(h, nullptr, 0)),
+      ENGINE(syclamp_engine_get_event(h, nullptr)),
+      ENGINE(syclamp_inspect(h, nullptr, 0, SYCLAMP_FLOAT32, &inspection)),
+      ENGINE(syclamp_spike_guard_create(h, nullptr, &guard)),
+      ENGINE(syclamp_recorded_step_create(h, no_calls, nullptr, SYCLAMP_RECORD_NEVER, &recorded)),
       ENGINE(syclamp_memory_allocate(h, 64, SYCLAMP_DEVICE_MEMORY, &address)),
       ENGINE(syclamp_memory_adopt(h, &number, sizeof number)),
       ENGINE(syclamp_memory_copy_in(h, counts, &number, 4)),
@@ -106,6 +131,7 @@ inline std::vector<handle_call> all_handle_calls(const arguments& given) {
       ENGINE(syclamp_optimizer_create(h, &parameter, 1, &chosen, 1, nullptr, &optimizer)),
 
       LIST(syclamp_tensor_list_describe(h, &list_info)),
+      LIST(syclamp_tensor_list_tensor(h, 0, &described)),
       LIST(syclamp_tensor_list_set_address(h, 0, nullptr)),
       LIST(syclamp_tensor_list_set_addresses(h, nullptr, 0)),
       LIST(syclamp_inspector_create(h, SYCLAMP_INSPECT_LIST, &inspector)),
@@ -134,6 +160,8 @@ inline std::vector<handle_call> all_handle_calls(const arguments& given) {
       INSPECTOR(syclamp_inspector_tensors(h, &inspection, 1)),
       INSPECTOR(syclamp_inspector_group(h, 0, &inspection)),
       INSPECTOR(syclamp_inspector_histogram(h, counts)),
+      INSPECTOR(syclamp_inspector_device_results(h, nullptr, nullptr, nullptr, nullptr)),
+      INSPECTOR(syclamp_inspector_list(h, &list)),
       INSPECTOR(syclamp_clip(h, a.unscaled, 1, nullptr, SYCLAMP_NORM_L2)),
       INSPECTOR(syclamp_clip_by_group(h, a.unscaled, 1, nullptr, SYCLAMP_NORM_L2)),
       INSPECTOR(syclamp_clip_result(h, 0, &number, nullptr)),
@@ -141,6 +169,7 @@ inline std::vector<handle_call> all_handle_calls(const arguments& given) {
       UNSCALED(syclamp_clip(a.inspector, h, 1, nullptr, SYCLAMP_NORM_L2)),
       UNSCALED(syclamp_clip_by_group(a.inspector, h, 1, nullptr, SYCLAMP_NORM_L2)),
       UNSCALED(syclamp_clip_by_value(h, 1, nullptr)),
+      UNSCALED(syclamp_unscaled_list(h, &list)),
 
       SCALER(syclamp_scaler_begin_step(h, &scale)),
       SCALER(syclamp_scaler_scale(h, a.list, nullptr)),
@@ -167,6 +196,16 @@ inline std::vector<handle_call> all_handle_calls(const arguments& given) {
       SCALER(syclamp_scaler_set_policy(h, &policy)),
       SCALER(syclamp_scaler_get_state(h, &text)),
       SCALER(syclamp_scaler_set_state(h, "{}")),
+      SCALER(syclamp_scaler_save_state(h, "/nowhere/file")),
+      SCALER(syclamp_scaler_load_state(h, "/nowhere/file")),
+      SCALER(syclamp_scaler_get_framework_state(h, "pytorch", &text)),
+      SCALER(syclamp_scaler_set_framework_state(h, "pytorch", "{}")),
+      SCALER(syclamp_spike_guard_check(a.guard, &number, h)),
+
+      GUARD(syclamp_spike_guard_check(h, &number, a.scaler)),
+
+      RECORDED(syclamp_recorded_step_run(h)),
+      RECORDED(syclamp_recorded_step_is_recorded(h, &flag)),
 
       OPTIMIZER(syclamp_scaler_unscale(a.scaler, h, nullptr, &unscaled)),
       OPTIMIZER(syclamp_scaler_step(a.scaler, h, nullptr)),
@@ -185,6 +224,11 @@ inline std::vector<handle_call> all_handle_calls(const arguments& given) {
       OPTIMIZER(syclamp_optimizer_steps(h, 0, &count)),
       OPTIMIZER(syclamp_optimizer_describe(h, &optimizer_info)),
       OPTIMIZER(syclamp_optimizer_weights(h, 0, &number, 1)),
+      OPTIMIZER(syclamp_optimizer_state(h, 0, 0, &described)),
+      OPTIMIZER(syclamp_optimizer_device_steps(h, 0, &device_steps)),
+      OPTIMIZER(syclamp_optimizer_set_steps(h, &count, 1)),
+      OPTIMIZER(syclamp_optimizer_tensor_moments(h, nullptr, 0, &size)),
+      OPTIMIZER(syclamp_optimizer_set_tensor_moments(h, nullptr, 0)),
       OPTIMIZER(syclamp_checkpoint_save("/nowhere/file", &h, 1, nullptr, nullptr, 0)),
       OPTIMIZER(syclamp_checkpoint_load("/nowhere/file", &h, 1, nullptr, nullptr, nullptr)),
   };
@@ -195,6 +239,8 @@ inline std::vector<handle_call> all_handle_calls(const arguments& given) {
 #undef UNSCALED
 #undef SCALER
 #undef OPTIMIZER
+#undef GUARD
+#undef RECORDED
 }
 
 }  // namespace c_tests

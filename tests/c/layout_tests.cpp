@@ -10,10 +10,12 @@
 #define PLACE(Struct, field, offset) static_assert(offsetof(Struct, field) == (offset))
 #define SIZE(Struct, bytes) static_assert(sizeof(Struct) == (bytes) && offsetof(Struct, struct_size) == 0)
 
-SIZE(syclamp_device_info, 704);
+SIZE(syclamp_device_info, 1104);
 PLACE(syclamp_device_info, driver, 264);
 PLACE(syclamp_device_info, global_memory_bytes, 680);
 PLACE(syclamp_device_info, usable, 700);
+PLACE(syclamp_device_info, platform, 704);  // its first size
+PLACE(syclamp_device_info, has_fp16, 1092);
 SIZE(syclamp_engine_options, 32);
 PLACE(syclamp_engine_options, profile, 24);
 SIZE(syclamp_engine_statistics, 24);
@@ -59,5 +61,9 @@ SIZE(syclamp_lr_schedule, 40);
 PLACE(syclamp_lr_schedule, warm_up, 24);
 SIZE(syclamp_optimizer_progress, 32);
 SIZE(syclamp_optimizer_info, 32);
+static_assert(sizeof(syclamp_device_inspection) == 96);
+SIZE(syclamp_replay_report, 56);
+PLACE(syclamp_replay_report, final_scale, 48);
+SIZE(syclamp_spike_guard_options, 16);
 
 TEST_CASE("the layout of structs is that of version 1 of the C interface") { SUCCEED("checked by the compiler"); }

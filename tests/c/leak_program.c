@@ -14,6 +14,50 @@ static void check(syclamp_status status, syclamp_status expected) {
 
 static void ok(syclamp_status status) { check(status, SYCLAMP_OK); }
 
+struct training {
+  syclamp_scaler scaler;
+  syclamp_optimizer optimizer;
+};
+
+static int32_t make_step(void* user) {
+  const struct training* run = user;
+  if (syclamp_scaler_begin_step(run->scaler, NULL) != SYCLAMP_OK) return 1;
+  if (syclamp_scaler_step(run->scaler, run->optimizer, NULL) != SYCLAMP_OK) return 1;
+  return syclamp_scaler_update(run->scaler) == SYCLAMP_OK ? 0 : 1;
+}
+
+static int32_t fail(void* user) {
+  (void)user;
+  return 1;
+}
+
+static void use_recorded_steps(syclamp_engine engine, struct training* run, syclamp_tensor_list gradients) {
+  syclamp_recorded_step step = NULL, none = NULL;
+  ok(syclamp_scaler_prepare(run->scaler, gradients));
+  ok(syclamp_recorded_step_create(engine, make_step, run, SYCLAMP_RECORD_IF_POSSIBLE, &step));
+  ok(syclamp_recorded_step_run(step));
+  ok(syclamp_recorded_step_run(step));
+  ok(syclamp_recorded_step_destroy(step));
+  ok(syclamp_recorded_step_create(engine, fail, NULL, SYCLAMP_RECORD_NEVER, &step));
+  check(syclamp_recorded_step_run(step), SYCLAMP_CALLBACK_FAILED);
+  ok(syclamp_recorded_step_destroy(step));
+  check(syclamp_recorded_step_create(engine, NULL, NULL, SYCLAMP_RECORD_NEVER, &none), SYCLAMP_INVALID_ARGUMENT);
+}
+
+static void use_states(syclamp_scaler scaler) {
+  char* text;
+  ok(syclamp_scaler_get_framework_state(scaler, "pytorch", &text));
+  ok(syclamp_scaler_set_framework_state(scaler, "pytorch", text));
+  ok(syclamp_text_free(text));
+  check(syclamp_scaler_set_framework_state(scaler, "pytorch", "{"), SYCLAMP_INVALID_ARGUMENT);
+  check(syclamp_scaler_save_state(scaler, "/nowhere/file"), SYCLAMP_FILE_ERROR);
+  ok(syclamp_scaler_ledger_text(scaler, SYCLAMP_LEDGER_CSV, &text));
+  syclamp_replay_report report = {.struct_size = sizeof report};
+  ok(syclamp_ledger_replay(text, NULL, &report, NULL, 0));
+  ok(syclamp_text_free(text));
+  check(syclamp_ledger_read("no ledger", NULL, 0, NULL), SYCLAMP_INVALID_ARGUMENT);
+}
+
 static void use_everything(void) {
   const float values[4] = {65536, 131072, 0, 65536}, zeros[4] = {0, 0, 0, 0};
   syclamp_engine engine;
@@ -58,15 +102,21 @@ static void use_everything(void) {
     check(syclamp_scaler_step(scaler, optimizer, NULL), SYCLAMP_MISUSE);
     ok(syclamp_scaler_update(scaler));
   }
+  syclamp_spike_guard guard;
+  ok(syclamp_spike_guard_create(engine, NULL, &guard));
+  ok(syclamp_spike_guard_check(guard, gradient, scaler));
+  check(syclamp_spike_guard_check(guard, NULL, scaler), SYCLAMP_INVALID_ARGUMENT);
+  struct training run = {scaler, optimizer};
+  use_recorded_steps(engine, &run, gradients);
+  use_states(scaler);
   char* text;
-  ok(syclamp_scaler_ledger_text(scaler, SYCLAMP_LEDGER_CSV, &text));
-  ok(syclamp_text_free(text));
   ok(syclamp_scaler_get_state(scaler, &text));
   ok(syclamp_scaler_set_state(scaler, text));
   ok(syclamp_text_free(text));
   check(syclamp_scaler_set_state(scaler, "[1, 2"), SYCLAMP_INVALID_ARGUMENT);
   check(syclamp_checkpoint_save("/nowhere/file", &optimizer, 1, scaler, NULL, 0), SYCLAMP_FILE_ERROR);
 
+  ok(syclamp_spike_guard_destroy(guard));
   ok(syclamp_scaler_destroy(scaler));
   ok(syclamp_optimizer_destroy(optimizer));
   ok(syclamp_tensor_list_destroy(gradients));

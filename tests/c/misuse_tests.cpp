@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "tests/c/handle_calls.hpp"
 #include "tests/c/support.hpp"
@@ -19,20 +20,26 @@ struct objects {
   owned<syclamp_unscaled> unscaled;
   owned<syclamp_scaler> scaler = scaler_of();
   owned<syclamp_optimizer> optimizer = optimizer_of(gradient, model, settings(SYCLAMP_SGD, 0.5));
+  owned<syclamp_spike_guard> guard;
+  owned<syclamp_recorded_step> recorded;
 
   objects() {
     ok(syclamp_inspector_create(list, SYCLAMP_INSPECT_TENSORS, inspector.address()));
     ok(syclamp_unscaled_create(list, unscaled.address()));
+    ok(syclamp_spike_guard_create(engine(), nullptr, guard.address()));
+    ok(syclamp_recorded_step_create(engine(), no_calls, nullptr, SYCLAMP_RECORD_NEVER, recorded.address()));
   }
 
-  arguments all() const { return {list, inspector, unscaled, scaler, optimizer}; }
-  std::array<std::pair<kind, void*>, 6> handles() const {
+  arguments all() const { return {list, inspector, unscaled, scaler, optimizer, guard}; }
+  std::array<std::pair<kind, void*>, 8> handles() const {
     return {{{kind::engine, engine()},
              {kind::list, static_cast<syclamp_tensor_list>(list)},
              {kind::inspector, static_cast<syclamp_inspector>(inspector)},
              {kind::unscaled, static_cast<syclamp_unscaled>(unscaled)},
              {kind::scaler, static_cast<syclamp_scaler>(scaler)},
-             {kind::optimizer, static_cast<syclamp_optimizer>(optimizer)}}};
+             {kind::optimizer, static_cast<syclamp_optimizer>(optimizer)},
+             {kind::guard, static_cast<syclamp_spike_guard>(guard)},
+             {kind::recorded, static_cast<syclamp_recorded_step>(recorded)}}};
   }
 };
 
@@ -59,7 +66,7 @@ TEST_CASE("null, invented and misplaced handles are refused by every function") 
 
 TEST_CASE("handles of destroyed objects are refused by every function") {
   objects made;
-  std::array<std::pair<kind, void*>, 6> destroyed{};
+  std::array<std::pair<kind, void*>, 8> destroyed{};
   {
     owned<syclamp_engine> other;
     ok(syclamp_engine_create(nullptr, other.address()));
@@ -83,6 +90,8 @@ TEST_CASE("a handle is destroyed once, by the function of its kind") {
   CHECK(syclamp_inspector_destroy(reinterpret_cast<syclamp_inspector>(raw)) == SYCLAMP_INVALID_HANDLE);
   CHECK(syclamp_unscaled_destroy(reinterpret_cast<syclamp_unscaled>(raw)) == SYCLAMP_INVALID_HANDLE);
   CHECK(syclamp_tensor_list_destroy(reinterpret_cast<syclamp_tensor_list>(raw)) == SYCLAMP_INVALID_HANDLE);
+  CHECK(syclamp_spike_guard_destroy(reinterpret_cast<syclamp_spike_guard>(raw)) == SYCLAMP_INVALID_HANDLE);
+  CHECK(syclamp_recorded_step_destroy(reinterpret_cast<syclamp_recorded_step>(raw)) == SYCLAMP_INVALID_HANDLE);
   ok(syclamp_scaler_destroy(raw));
   CHECK(syclamp_scaler_destroy(raw) == SYCLAMP_INVALID_HANDLE);
   CHECK(syclamp_handle_destroy(raw) == SYCLAMP_INVALID_HANDLE);
@@ -122,10 +131,16 @@ TEST_CASE("copies of a handle share the object") {
 
 namespace {
 
+/// The size of a struct in the first version of the C interface.
+template <typename Struct>
+constexpr std::size_t first_size() {
+  return std::is_same_v<Struct, syclamp_device_info> ? 704 : sizeof(Struct);
+}
+
 /// Calls with every wrong size of a struct, and with a null pointer unless null means defaults.
 template <typename Struct, typename Call>
 void refuse_sizes(Struct valid, bool null_is_wrong, const Call& call) {
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, sizeof(Struct) - 1, sizeof(Struct) + 1,
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, first_size<Struct>() - 1, sizeof(Struct) + 1,
                                  sizeof(Struct) + 8, std::numeric_limits<std::size_t>::max()}) {
     Struct wrong = valid;
     wrong.struct_size = size;
@@ -203,6 +218,20 @@ TEST_CASE("wrong sizes of structs are refused") {
                [&](auto* s) { return syclamp_optimizer_get_progress(made.optimizer, 0, s); });
   refuse_sizes(sized<syclamp_optimizer_info>(), true,
                [&](auto* s) { return syclamp_optimizer_describe(made.optimizer, s); });
+  syclamp_spike_guard guard = nullptr;
+  refuse_sizes(sized<syclamp_spike_guard_options>(), false,
+               [&](auto* s) { return syclamp_spike_guard_create(e, s, &guard); });
+  refuse_sizes(sized<syclamp_replay_report>(), true,
+               [&](auto* s) { return syclamp_ledger_replay("", nullptr, s, nullptr, 0); });
+  auto report = sized<syclamp_replay_report>();
+  refuse_sizes(sized<syclamp_simulated_step>(), false,
+               [&](auto* s) { return syclamp_ledger_replay("", nullptr, &report, s, 1); });
+  refuse_sizes(sized<syclamp_step_record>(), false, [&](auto* s) { return syclamp_ledger_read("", s, 1, &size); });
+  refuse_sizes(tensor(nullptr, 0), true, [&](auto* s) { return syclamp_tensor_list_tensor(made.list, 0, s); });
+  refuse_sizes(tensor(nullptr, 0), true, [&](auto* s) { return syclamp_optimizer_state(made.optimizer, 0, 0, s); });
+  refuse_sizes(sized<syclamp_inspection>(), true,
+               [&](auto* s) { return syclamp_inspect(e, made.gradient.data(), 8, SYCLAMP_FLOAT32, s); });
+  CHECK(guard == nullptr);
   // The second element of an array has its own size.
   syclamp_tensor two[] = {tensor(made.gradient.data(), 4), tensor(made.gradient.data(), 4)};
   two[1].struct_size = 7;
@@ -289,7 +318,7 @@ TEST_CASE("absurd sizes, counts and enumeration values are refused") {
   CHECK(syclamp_scaler_set_state(made.scaler, "{\"no\": \"state\"}") == SYCLAMP_INVALID_ARGUMENT);
 
   auto chosen = sized<syclamp_optimizer_settings>();
-  CHECK(syclamp_optimizer_defaults(9, &chosen) == SYCLAMP_INVALID_ARGUMENT);
+  CHECK(syclamp_optimizer_defaults(SYCLAMP_OPTIMIZER_KINDS, &chosen) == SYCLAMP_INVALID_ARGUMENT);
   CHECK(syclamp_optimizer_defaults(-1, &chosen) == SYCLAMP_INVALID_ARGUMENT);
   ok(syclamp_optimizer_defaults(SYCLAMP_SGD, &chosen));
   chosen.amsgrad = 1;

@@ -248,3 +248,95 @@ TEST_CASE("the handler of warnings can be set") {
   ok(syclamp_on_warning([](void* user, const char*) { ++*static_cast<int*>(user); }, nullptr));
   ok(syclamp_on_warning(nullptr, nullptr));
 }
+
+TEST_CASE("a list describes its tensors") {
+  device_floats values({1, 2, 3});
+  auto first = tensor(values.data(), 2), second = tensor(nullptr, 7, SYCLAMP_BFLOAT16);
+  first.name = "layer.weight";
+  first.group = 1;
+  first.read_only = 1;
+  second.replicated = 1;
+  const auto list = list_of({first, second});
+  auto found = sized<syclamp_tensor>();
+  ok(syclamp_tensor_list_tensor(list, 0, &found));
+  CHECK(found.address == values.data());
+  CHECK(found.count == 2);
+  CHECK(found.type == SYCLAMP_FLOAT32);
+  CHECK(found.group == 1);
+  CHECK(std::string(found.name) == "layer.weight");
+  CHECK(found.replicated == 0);
+  CHECK(found.read_only == 1);
+  ok(syclamp_tensor_list_tensor(list, 1, &found));
+  CHECK(found.address == nullptr);
+  CHECK(found.count == 7);
+  CHECK(found.type == SYCLAMP_BFLOAT16);
+  CHECK(found.name[0] == '\0');
+  CHECK(found.replicated == 1);
+  CHECK(found.read_only == 0);
+  CHECK(syclamp_tensor_list_tensor(list, 2, &found) == SYCLAMP_INVALID_ARGUMENT);
+  ok(syclamp_tensor_list_set_address(list, 0, values.data() + 1));
+  ok(syclamp_tensor_list_tensor(list, 0, &found));
+  CHECK(found.address == values.data() + 1);
+  CHECK(found.read_only == 0);  // a new address is writable
+}
+
+TEST_CASE("results of an inspection are in device memory as well") {
+  const device_floats values({3, -4, 0, 8});
+  auto second = tensor(values.data() + 3, 1);
+  second.group = 1;
+  const auto list = list_of({tensor(values.data(), 3), second});
+  owned<syclamp_inspector> inspector, plain;
+  ok(syclamp_inspector_create(list, SYCLAMP_INSPECT_HISTOGRAM, inspector.address()));
+  ok(syclamp_inspector_create(list, SYCLAMP_INSPECT_LIST, plain.address()));
+  ok(syclamp_inspector_run(inspector, 2, nullptr));
+  const syclamp_device_inspection *whole = nullptr, *tensors = nullptr, *groups = nullptr;
+  const std::uint64_t* histogram = nullptr;
+  ok(syclamp_inspector_device_results(inspector, &whole, &tensors, &groups, &histogram));
+  syclamp_device_inspection read[2];
+  ok(syclamp_memory_copy_out(engine(), read, whole, sizeof read[0]));
+  CHECK(read[0].elements == 4);
+  CHECK(read[0].zero_count == 1);
+  CHECK(read[0].amax == 8.0f);
+  CHECK(read[0].amax_bits == 0x4020000000000000);  // 8 as an FP64
+  CHECK(read[0].unscaled_amax == 4.0f);
+  CHECK(read[0].scale == 2.0f);
+  CHECK(read[0].sum_of_squares == 89.0f);
+  CHECK(read[0].squares_exponent == 0);
+  CHECK(read[0].first_nonfinite == SYCLAMP_NO_ELEMENT);
+  ok(syclamp_memory_copy_out(engine(), read, tensors, sizeof read));
+  CHECK(read[0].abs_sum == 7.0f);
+  CHECK(read[1].abs_sum == 8.0f);
+  ok(syclamp_memory_copy_out(engine(), read, groups, sizeof read));
+  CHECK(read[1].elements == 1);
+  std::uint64_t counts[256];
+  ok(syclamp_memory_copy_out(engine(), counts, histogram, sizeof counts));
+  CHECK(counts[130] == 1);  // 8
+  ok(syclamp_inspector_device_results(plain, &whole, &tensors, &groups, &histogram));
+  CHECK(whole != nullptr);
+  CHECK(tensors == nullptr);
+  CHECK(groups == nullptr);
+  CHECK(histogram == nullptr);
+
+  owned<syclamp_tensor_list> inspected;
+  ok(syclamp_inspector_list(inspector, inspected.address()));
+  auto described = sized<syclamp_tensor>();
+  ok(syclamp_tensor_list_tensor(inspected, 1, &described));
+  CHECK(described.address == values.data() + 3);
+  CHECK(syclamp_inspector_list(inspector, nullptr) == SYCLAMP_INVALID_ARGUMENT);
+}
+
+TEST_CASE("one array is inspected without an inspector") {
+  const device_floats values({3, -4, std::numeric_limits<float>::infinity()});
+  auto found = sized<syclamp_inspection>();
+  ok(syclamp_inspect(engine(), values.data(), 2, SYCLAMP_FLOAT32, &found));
+  CHECK(found.norm_l2 == 5.0);
+  CHECK(found.flags == 0);
+  ok(syclamp_inspect(engine(), values.data(), 3, SYCLAMP_FLOAT32, &found));
+  CHECK(found.first_nonfinite == 2);
+  ok(syclamp_inspect(engine(), nullptr, 0, SYCLAMP_FLOAT16, &found));
+  CHECK(found.elements == 0);
+  CHECK(syclamp_inspect(engine(), values.data(), 4, SYCLAMP_FLOAT32, &found) == SYCLAMP_INVALID_ARGUMENT);
+  CHECK(syclamp_inspect(engine(), values.data(), ~0ull, SYCLAMP_FLOAT32, &found) == SYCLAMP_INVALID_ARGUMENT);
+  CHECK(syclamp_inspect(engine(), values.data(), 1, 6, &found) == SYCLAMP_INVALID_ARGUMENT);
+  CHECK(syclamp_inspect(engine(), nullptr, 1, SYCLAMP_FLOAT32, &found) == SYCLAMP_INVALID_ARGUMENT);
+}

@@ -34,11 +34,36 @@ contains
   end subroutine
 end module
 
+module recorded_training
+  use, intrinsic :: iso_c_binding
+  use syclamp
+  implicit none
+  type :: training
+    type(loss_scaler) :: scaler
+    type(optimizer) :: descent
+  end type
+contains
+  integer(c_int32_t) function make_step(user) bind(c) result(failed)
+    type(c_ptr), value :: user
+    type(training), pointer :: run
+    integer :: stat
+    call c_f_pointer(user, run)
+    failed = 1
+    call run%scaler%begin_step(stat=stat)
+    if (stat /= syclamp_ok) return
+    call run%scaler%step(run%descent, stat=stat)
+    if (stat /= syclamp_ok) return
+    call run%scaler%update(stat=stat)
+    if (stat == syclamp_ok) failed = 0
+  end function
+end module
+
 program fortran_tests
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env
   use checks
   use holders
+  use recorded_training
   use syclamp
   implicit none
   character(16) :: mode
@@ -48,6 +73,8 @@ program fortran_tests
   call test_errors()
   call test_tensors()
   call test_training()
+  call test_states()
+  call test_recorded_steps()
   call check(syclamp_live_count() == 0, "all objects are released by finalization")
   if (failures > 0) error stop 1
   print '(a)', "all checks passed"
@@ -239,4 +266,123 @@ contains
     call scaler%update(new_scale=64.0_real32)
     call check(scaler%get_scale() == 64.0_real32, "the scale can be set")
   end subroutine
+
+  subroutine test_states()
+    character(*), parameter :: file = "fortran_tests.json"
+    character(*), parameter :: saved = '{"scale": 1024.0, "growth_factor": 2.0, "backoff_factor": 0.5,' // &
+      ' "growth_interval": 3, "_growth_tracker": 2}'
+    type(engine) :: device
+    type(device_memory) :: gradient
+    type(loss_scaler) :: scaler, other
+    type(tensor_list) :: list
+    type(optimizer) :: descent
+    type(unscaled_gradients) :: unscaled
+    type(device_memory) :: model
+    real(real32) :: read(2)
+    type(replay_report) :: report
+    type(scaling_policy) :: policy
+    character(:), allocatable :: text
+    character(200) :: message
+    integer :: stat, unit
+    call device%create()
+    call gradient%create(device, 8_int64)
+    call model%create(device, 8_int64)
+    call gradient%upload([512.0_real32, 0.0_real32])
+    call descent%create(device, [parameter_tensor(count=2, gradient=gradient%address(), model=model%address())], &
+      [default_settings(sgd)])
+    call list%create(device, [tensor(address=gradient%address(), count=2)])
+    call scaler%create(device, scaling_preset("pytorch"))
+    call set_framework_state(scaler, "pytorch", saved)
+    call check(scaler%get_scale() == 1024.0_real32, "PyTorch's state is loaded")
+    call scaler%begin_step()
+    call scaler%accumulate(list, list, stat=stat)  ! a list cannot be its own sum
+    call check(stat /= syclamp_ok, "an accumulation into the same list is refused")
+    call set_framework_state(scaler, "pytorch", saved, stat)
+    call check(stat == syclamp_misuse, "a state is not loaded inside a step")
+    call scaler%unscale(descent, unscaled)
+    call clip_by_value(unscaled, 0.25_real32)
+    call gradient%download(read)
+    call check(all(read == [0.25_real32, 0.0_real32]), "gradients are unscaled and clipped before the step")
+    call scaler%step(descent)
+    call scaler%update()
+    call check(scaler%get_scale() == 2048.0_real32, "the scale grows as PyTorch's would")
+    call set_framework_state(scaler, "pytorch", "{}", stat, message)
+    call check(stat == syclamp_invalid_argument .and. index(message, "scale") > 0, "an incomplete state is refused")
+    call get_framework_state(scaler, "caffe", text, stat)
+    call check(stat == syclamp_invalid_argument, "an unknown framework is refused")
+    call get_framework_state(scaler, "pytorch", text)
+    call check(index(text, "_growth_tracker") > 0 .and. index(text, "2048") > 0, "PyTorch's state is written")
+    call save_state(scaler, file)
+    call other%create(device, scaling_preset("pytorch"))
+    call load_state(other, file)
+    call check(other%get_scale() == 2048.0_real32, "a state is loaded from a file")
+    open (newunit=unit, file=file)
+    close (unit, status="delete")
+    call load_state(other, file, stat, message)
+    call check(stat == syclamp_file_error .and. index(message, file) > 0, "a missing file is reported")
+    call scaler%ledger_text(text)
+    policy = scaling_preset()
+    policy%init_scale = 2.0_real64**18
+    call replay_ledger(text, policy, report)
+    ! The largest gradient is 0.5, which overflows at 2^18.
+    call check(report%steps == 1 .and. report%skips == 1 .and. report%final_scale == 2.0_real32**17, "a ledger is replayed")
+    call check(report%zero_share == 0.5_real64 .and. report%max_safe_scale == 2.0_real32**16, "figures of a replay")
+    call replay_ledger("no ledger", policy, report, stat)
+    call check(stat == syclamp_invalid_argument, "another text is refused")
+  end subroutine
+
+  subroutine test_recorded_steps()
+    type(engine) :: device
+    type(device_memory) :: model, gradient
+    type(training), target :: run
+    type(recorded_step) :: step
+    type(spike_guard) :: guard
+    type(tensor_list) :: list
+    type(step_record) :: record
+    real(real32) :: weights(2)
+    integer :: stat, i
+    call device%create()
+    call model%create(device, 8_int64)
+    call gradient%create(device, 8_int64)
+    call model%upload([1.0_real32, 1.0_real32])
+    call gradient%upload([65536.0_real32, 0.0_real32])
+    call run%descent%create(device, [parameter_tensor(count=2, gradient=gradient%address(), model=model%address())], &
+      [default_settings(sgd)])
+    call run%descent%set_lr(0.5_real64)
+    call run%scaler%create(device)
+    call step%run(stat=stat)
+    call check(stat == syclamp_invalid_handle, "an empty recorded step is refused")
+    call step%create(device, make_step, c_loc(run), mode=7, stat=stat)
+    call check(stat == syclamp_invalid_argument .and. .not. step%is_valid(), "an unknown mode is refused")
+    call run%descent%gradients(list)
+    call run%scaler%prepare(list)
+    do i = record_if_possible, record_never
+      call step%create(device, make_step, c_loc(run), mode=i)
+      call check(i == record_if_possible .or. .not. step%is_recorded(), "without a graph, each run makes the calls")
+      call step%run()
+      call step%run()
+      call model%download(weights)
+      call check(all(weights == [-real(i, real32), 1.0_real32]), "two recorded steps")
+    end do
+    call guard%create(device, threshold=-1.0_real32, stat=stat)
+    call check(stat == syclamp_invalid_argument, "a negative threshold is refused")
+    call guard%create(device, threshold=4.0_real32, window=2)
+    do i = 1, 4
+      call guard%check(gradient%address(), run%scaler)
+      call step%run()
+    end do
+    call gradient%upload([ieee_nan(), 0.0_real32])
+    call guard%check(gradient%address(), run%scaler)
+    call gradient%upload([65536.0_real32, 0.0_real32])
+    call step%run()
+    call run%scaler%outcome(record)
+    call check(record%outcome == outcome_skipped_by_user, "a loss that is not a number skips the step")
+    call guard%check(c_null_ptr, run%scaler, stat)
+    call check(stat == syclamp_invalid_argument, "a null address is refused")
+  end subroutine
+
+  real(real32) function ieee_nan()
+    use, intrinsic :: ieee_arithmetic
+    ieee_nan = ieee_value(1.0_real32, ieee_quiet_nan)
+  end function
 end program

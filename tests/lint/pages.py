@@ -10,8 +10,9 @@ CPP_PAGES = ("docs/scaling.md", "docs/parallel-training.md", "docs/policies.md",
 CPP_SOURCES = ("tests/device/scaler/scaling_page_tests.cpp", "tests/device/scaler/migrating_page_tests.cpp",
                "tests/device/state/state_page_tests.cpp", "examples/tutorial.cpp")
 GUIDES = (("cpp", CPP_PAGES, CPP_SOURCES),
-          ("c", ("docs/c.md",), ("examples/c/train_field.c",)),
-          ("fortran", ("docs/fortran.md",), ("examples/fortran/surrogate.f90", "tests/fortran/fortran_tests.f90")))
+          ("c", ("docs/c.md",), ("examples/c/first_step.c", "examples/c/train_field.c", "tests/c/leak_program.c")),
+          ("fortran", ("docs/fortran.md",), ("examples/fortran/first_step.f90", "examples/fortran/surrogate.f90",
+                                                 "tests/fortran/fortran_tests.f90")))
 
 
 def plain(text):
@@ -21,7 +22,7 @@ def plain(text):
 
 failed = False
 for language, pages, names in GUIDES:
-    sources = [plain(pathlib.Path(name).read_text()) for name in names]
+    sources = [f"\n{plain(pathlib.Path(name).read_text())}\n" for name in names]
     for page in pages:
         snippets = re.findall(rf"^```{language}\n(.*?)^```", pathlib.Path(page).read_text(), flags=re.S | re.M)
         missing = [snippet for snippet in snippets if not any(f"\n{plain(snippet)}\n" in source for source in sources)]

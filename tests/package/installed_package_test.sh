@@ -30,16 +30,16 @@ use_package() {
   "$cmake" --build quick_start-build
   quick_start-build/step
   loads_package "build examples/inspect_example"
-  cp examples/c/train_field.c c_quick_start/train_field.c
+  cp examples/c/first_step.c c_quick_start/first_step.c
   "$cmake" -S c_quick_start -B c_quick_start-build -G "$generator" "-DCMAKE_PREFIX_PATH=$PWD/moved"
   "$cmake" --build c_quick_start-build
-  c_quick_start-build/train_field
+  c_quick_start-build/first_step
   has_fortran=$(find moved -name syclamp-fortran.pc)
   if [ -n "$has_fortran" ]; then
-    cp examples/fortran/surrogate.f90 fortran_quick_start/surrogate.f90
+    cp examples/fortran/first_step.f90 fortran_quick_start/first_step.f90
     "$cmake" -S fortran_quick_start -B fortran_quick_start-build -G "$generator" "-DCMAKE_PREFIX_PATH=$PWD/moved"
     "$cmake" --build fortran_quick_start-build
-    fortran_quick_start-build/surrogate
+    fortran_quick_start-build/first_step
   fi
   if command -v pkg-config > /dev/null; then
     PKG_CONFIG_PATH=$(dirname "$(find "$PWD/moved" -name syclamp-nn.pc)")

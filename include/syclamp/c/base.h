@@ -64,6 +64,8 @@ typedef struct syclamp_inspector_handle* syclamp_inspector;      ///< searches t
 typedef struct syclamp_unscaled_handle* syclamp_unscaled;        ///< gradients that are known to be unscaled
 typedef struct syclamp_scaler_handle* syclamp_scaler;            ///< a loss scaler
 typedef struct syclamp_optimizer_handle* syclamp_optimizer;      ///< an optimizer
+typedef struct syclamp_spike_guard_handle* syclamp_spike_guard;  ///< skips steps whose loss jumps
+typedef struct syclamp_recorded_step_handle* syclamp_recorded_step;  ///< a step that is submitted as a whole
 
 /// Makes a second handle of the same object, of any kind. Destroy both.
 /// \param handle  a handle
@@ -72,6 +74,11 @@ SYCLAMP_C_API syclamp_status syclamp_handle_copy(const void* handle, void** copy
 
 /// Destroys a handle of any kind, as the functions `syclamp_…_destroy` do.
 SYCLAMP_C_API syclamp_status syclamp_handle_destroy(void* handle);
+
+/// A new handle of the engine with which an object was made. Destroy it.
+/// \param handle  a handle of any kind
+/// \param engine  receives the handle of the engine
+SYCLAMP_C_API syclamp_status syclamp_handle_engine(const void* handle, syclamp_engine* engine);
 
 /// The number of handles, blocks of memory and texts that were not destroyed or freed yet, in the whole process. A
 /// program that has cleaned up reads 0.

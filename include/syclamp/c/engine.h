@@ -23,6 +23,12 @@ typedef struct syclamp_device_info {
   int32_t is_gpu;                ///< 1: a GPU
   int32_t is_cpu;                ///< 1: a CPU
   int32_t usable;                ///< 1: syclamp can use it
+  char platform[128];            ///< the runtime behind SYCL, such as `Intel(R) OpenCL`
+  char profile_note[256];        ///< why a profile that matches the device better is not used; empty if none does
+  int32_t is_accelerator;        ///< 1: neither a GPU nor a CPU
+  int32_t has_fp16;              ///< 1: supports FP16 arithmetic
+  int32_t has_fp64;              ///< 1: supports FP64, which syclamp does not need
+  int32_t reserved;              ///< 0
 } syclamp_device_info;
 
 /// The number of SYCL devices. The first call finds all devices and runs a self-test on each, which compiles kernels.
@@ -32,6 +38,14 @@ SYCLAMP_C_API syclamp_status syclamp_device_count(size_t* count);
 /// \param index  from 0 to the number of devices - 1
 /// \param info   receives the description
 SYCLAMP_C_API syclamp_status syclamp_device_describe(size_t index, syclamp_device_info* info);
+
+/// The number of tuning profiles. Every profile gives correct results on every device.
+SYCLAMP_C_API syclamp_status syclamp_profile_count(size_t* count);
+
+/// The name of a tuning profile. Free the text.
+/// \param index  from 0 to the number of profiles - 1
+/// \param name   receives the name
+SYCLAMP_C_API syclamp_status syclamp_profile_name(size_t index, char** name);
 
 /// Options of an engine. All may be 0.
 typedef struct syclamp_engine_options {
@@ -74,6 +88,24 @@ SYCLAMP_C_API syclamp_status syclamp_engine_compile_all(syclamp_engine engine);
 
 /// Waits until all submitted work is complete, and reports its faults.
 SYCLAMP_C_API syclamp_status syclamp_engine_wait(syclamp_engine engine);
+
+// --- Order with other work of the same SYCL runtime -----------------------------------------------------------------
+
+/// The address of the engine's in-order `sycl::queue`. Work that you submit to it runs in order with the engine's
+/// calls. The address is valid while the engine exists.
+SYCLAMP_C_API syclamp_status syclamp_engine_get_queue(syclamp_engine engine, void** queue);
+
+/// Lets all later work of the engine wait for events. The host does not wait.
+/// \param engine  the engine
+/// \param events  addresses of `sycl::event`s, which are copied. The library cannot check these addresses.
+/// \param count   number of events, at most 65536
+SYCLAMP_C_API syclamp_status syclamp_engine_depend_on(syclamp_engine engine, const void* const* events, size_t count);
+
+/// Makes an event that is complete when all work of the engine is that was submitted so far.
+/// \param engine  the engine
+/// \param event   address of a `sycl::event`, to which the new event is assigned. The library cannot check this
+/// address.
+SYCLAMP_C_API syclamp_status syclamp_engine_get_event(syclamp_engine engine, void* event);
 
 #ifdef __cplusplus
 }

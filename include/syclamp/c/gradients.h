@@ -25,15 +25,15 @@ SYCLAMP_C_API syclamp_status syclamp_scale(syclamp_tensor_list in, syclamp_tenso
                                            const float* device_factor);
 
 /// Adds unscaled gradients to a sum: sum += in / scale, in FP32.
-/// \param unless_bad  an inspector of `in`: if its last run found an Inf or NaN, nothing is added; may be null
-/// \param unscaled    receives the sums, for clipping; may be null
+/// \param overflow_check  an inspector of `in`: if its last run found an Inf or NaN, nothing is added; may be null
+/// \param unscaled        receives the sums, for clipping; may be null
 SYCLAMP_C_API syclamp_status syclamp_accumulate(syclamp_tensor_list in, syclamp_tensor_list sum, float scale,
-                                                const float* device_scale, syclamp_inspector unless_bad,
+                                                const float* device_scale, syclamp_inspector overflow_check,
                                                 syclamp_unscaled* unscaled);
 
 /// Sets every element to zero.
-/// \param only_if_bad  an inspector: if its last run found no Inf or NaN, nothing is written; may be null
-SYCLAMP_C_API syclamp_status syclamp_clear(syclamp_tensor_list list, syclamp_inspector only_if_bad);
+/// \param overflow_check  an inspector: if its last run found no Inf or NaN, nothing is written; may be null
+SYCLAMP_C_API syclamp_status syclamp_clear(syclamp_tensor_list list, syclamp_inspector overflow_check);
 
 // --- Casts ----------------------------------------------------------------------------------------------------------
 
@@ -64,6 +64,10 @@ SYCLAMP_C_API syclamp_status syclamp_cast(syclamp_tensor_list in, syclamp_tensor
 /// Declares that FP32 gradients were never scaled. The library cannot check this.
 SYCLAMP_C_API syclamp_status syclamp_unscaled_create(syclamp_tensor_list never_scaled, syclamp_unscaled* unscaled);
 SYCLAMP_C_API syclamp_status syclamp_unscaled_destroy(syclamp_unscaled unscaled);  ///< destroys a handle
+
+/// A handle of the list of unscaled gradients, to read them or to inspect them. Destroy it. The list of an optimizer's
+/// FP32 shadow keeps its addresses: changing them is SYCLAMP_MISUSE.
+SYCLAMP_C_API syclamp_status syclamp_unscaled_list(syclamp_unscaled unscaled, syclamp_tensor_list* list);
 
 /// Clips gradients by their norm, in place. The norm is that of the last run of the inspector, divided by the scale
 /// that the inspector was given.

@@ -94,6 +94,51 @@ SYCLAMP_C_API syclamp_status syclamp_inspector_group(syclamp_inspector inspector
 /// counts FP32 subnormals, the last bin Inf and NaN. Waits. Needs SYCLAMP_INSPECT_HISTOGRAM.
 SYCLAMP_C_API syclamp_status syclamp_inspector_histogram(syclamp_inspector inspector, uint64_t counts[256]);
 
+/// The result of an inspection, as it lies in device memory. It has no `struct_size` and never changes.
+typedef struct syclamp_device_inspection {
+  uint64_t elements;                ///< number of elements read
+  uint64_t inf_count;               ///< number of Inf
+  uint64_t nan_count;               ///< number of NaN
+  uint64_t zero_count;              ///< number of zeros
+  uint64_t subnormal_count;         ///< number of subnormals in the storage format
+  uint64_t first_nonfinite_tensor;  ///< index of the first tensor with an Inf or NaN, or SYCLAMP_NO_ELEMENT
+  uint64_t first_nonfinite;         ///< index of the element in that tensor, or SYCLAMP_NO_ELEMENT
+  uint64_t amax_bits;               ///< bits of the largest absolute value as an FP64: exact for every type
+  float scale;                      ///< the scale that was given to the inspection
+  float amax;                       ///< largest absolute value
+  float unscaled_amax;              ///< amax divided by the scale
+  uint32_t flags;                   ///< OR of SYCLAMP_FOUND_INF and SYCLAMP_FOUND_NAN
+  float sum_of_squares;             ///< sum of squares divided by 2^squares_exponent
+  float abs_sum;                    ///< sum of absolute values divided by 2^abs_sum_exponent
+  int32_t squares_exponent;         ///< 0 unless the sum of squares is too large or too small for an FP32
+  int32_t abs_sum_exponent;         ///< the same for the sum of absolute values
+} syclamp_device_inspection;
+
+/// The addresses of results in device memory, for kernels of yours. They are valid while the inspector exists. Each
+/// output may be null, and receives null if the inspector's level does not have it.
+/// \param inspector  the inspector
+/// \param whole      receives the address of the result of the whole list
+/// \param tensors    receives the address of one result per tensor
+/// \param groups     receives the address of one result per group
+/// \param histogram  receives the address of the 256 counts of the histogram
+SYCLAMP_C_API syclamp_status syclamp_inspector_device_results(syclamp_inspector inspector,
+                                                              const syclamp_device_inspection** whole,
+                                                              const syclamp_device_inspection** tensors,
+                                                              const syclamp_device_inspection** groups,
+                                                              const uint64_t** histogram);
+
+/// A handle of the inspected list. Destroy it.
+SYCLAMP_C_API syclamp_status syclamp_inspector_list(syclamp_inspector inspector, syclamp_tensor_list* list);
+
+/// Inspects one array, without an inspector. Waits.
+/// \param engine   the engine
+/// \param address  in memory of memory.h, or other USM memory
+/// \param count    number of elements
+/// \param type     storage format
+/// \param result   receives the result
+SYCLAMP_C_API syclamp_status syclamp_inspect(syclamp_engine engine, const void* address, uint64_t count,
+                                             syclamp_element_type type, syclamp_inspection* result);
+
 /// The headroom of a result for another limit: log2(amax_limit / amax).
 SYCLAMP_C_API syclamp_status syclamp_inspection_headroom(const syclamp_inspection* inspection, double amax_limit,
                                                          double* headroom);

@@ -33,8 +33,8 @@ SYCLAMP_C_API syclamp_status syclamp_memory_allocate(syclamp_engine engine, uint
 /// \param bytes    its size
 SYCLAMP_C_API syclamp_status syclamp_memory_adopt(syclamp_engine engine, void* address, uint64_t bytes);
 
-/// Frees a block. Submitted work is finished first. A list or an optimizer that uses the block keeps its memory until
-/// it is destroyed, but new ones cannot use it. Adopted memory is forgotten, not freed.
+/// Frees a block. Submitted work is finished first. A list, an optimizer or a recorded step that uses the block keeps
+/// its memory until it is destroyed, but new ones cannot use it. Adopted memory is forgotten, not freed.
 /// \param address  from `syclamp_memory_allocate` or `syclamp_memory_adopt`; null: nothing happens
 SYCLAMP_C_API syclamp_status syclamp_memory_free(void* address);
 

@@ -6,6 +6,7 @@
 
 #include <syclamp/c/base.h>
 #include <syclamp/c/gradients.h>
+#include <syclamp/c/tensor_list.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,7 +23,8 @@ enum {
   SYCLAMP_RMSPROP = 5,
   SYCLAMP_LAMB = 6,
   SYCLAMP_NOVOGRAD = 7,
-  SYCLAMP_ADADELTA = 8
+  SYCLAMP_ADADELTA = 8,
+  SYCLAMP_OPTIMIZER_KINDS = 9  ///< number of kinds in this header
 };
 
 /// Settings of an optimizer, with the names of torch.optim. Fill them with `syclamp_optimizer_defaults`, then change
@@ -176,6 +178,38 @@ SYCLAMP_C_API syclamp_status syclamp_optimizer_describe(syclamp_optimizer optimi
 /// \param count      number of weights of the tensor
 SYCLAMP_C_API syclamp_status syclamp_optimizer_weights(syclamp_optimizer optimizer, uint64_t parameter, float* weights,
                                                        uint64_t count);
+
+/// Describes a moment of a tensor, in device memory.
+/// \param parameter  index of the tensor
+/// \param index      index of the moment
+/// \param moment     receives address, count and type; valid while the optimizer exists
+SYCLAMP_C_API syclamp_status syclamp_optimizer_state(syclamp_optimizer optimizer, uint64_t parameter, uint32_t index,
+                                                     syclamp_tensor* moment);
+
+/// The address of the number of applied steps of a group in device memory, for example for `syclamp_cast_options`.
+SYCLAMP_C_API syclamp_status syclamp_optimizer_device_steps(syclamp_optimizer optimizer, uint32_t group,
+                                                            const uint64_t** device_steps);
+
+// --- State for programs that keep checkpoints of their own; syclamp_checkpoint_save needs none of it ----------------
+
+/// Sets the numbers of applied steps, on which bias corrections depend. The progress starts again. Waits.
+/// \param applied  one number per group
+/// \param count    number of groups
+SYCLAMP_C_API syclamp_status syclamp_optimizer_set_steps(syclamp_optimizer optimizer, const uint64_t* applied,
+                                                         size_t count);
+
+/// Reads NovoGrad's second moments: one per tensor. Other optimizers have none. Waits.
+/// \param moments   an array of `capacity` numbers, or null
+/// \param capacity  number of moments that fit
+/// \param count     receives the number of moments that there are
+SYCLAMP_C_API syclamp_status syclamp_optimizer_tensor_moments(syclamp_optimizer optimizer, float* moments,
+                                                              size_t capacity, size_t* count);
+
+/// Sets NovoGrad's second moments. Waits.
+/// \param moments  one number per tensor
+/// \param count    number of moments
+SYCLAMP_C_API syclamp_status syclamp_optimizer_set_tensor_moments(syclamp_optimizer optimizer, const float* moments,
+                                                                  size_t count);
 
 #ifdef __cplusplus
 }

@@ -93,6 +93,11 @@ SYCLAMP_C_API syclamp_status syclamp_preset_count(size_t* count);
 /// \param framework  receives the framework; may be null
 SYCLAMP_C_API syclamp_status syclamp_preset_describe(size_t index, const char** name, const char** framework);
 
+/// What differs between a preset and its framework. The text is constant, may be empty and is not freed.
+/// \param index  from 0 to the number of presets - 1
+/// \param note   receives the text
+SYCLAMP_C_API syclamp_status syclamp_preset_note(size_t index, const char** note);
+
 /// The result of a simulated step.
 typedef struct syclamp_simulated_step {
   size_t struct_size;            ///< sizeof(syclamp_simulated_step)

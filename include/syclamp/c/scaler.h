@@ -12,6 +12,7 @@
 #define SYCLAMP_C_SCALER_H
 
 #include <syclamp/c/base.h>
+#include <syclamp/c/ledger.h>
 #include <syclamp/c/policy.h>
 #include <syclamp/c/step_record.h>
 
@@ -166,13 +167,6 @@ SYCLAMP_C_API syclamp_status syclamp_scaler_outcome(syclamp_scaler scaler, uint3
 SYCLAMP_C_API syclamp_status syclamp_scaler_records(syclamp_scaler scaler, syclamp_step_record* records,
                                                     size_t capacity, size_t* count);
 
-/// Text formats of a ledger.
-typedef int32_t syclamp_ledger_format;
-enum {
-  SYCLAMP_LEDGER_CSV = 0,        ///< a line of column names, then one line per step
-  SYCLAMP_LEDGER_JSON_LINES = 1  ///< one JSON object per line
-};
-
 /// The ledger as text. Free the text. Does not wait.
 SYCLAMP_C_API syclamp_status syclamp_scaler_ledger_text(syclamp_scaler scaler, syclamp_ledger_format format,
                                                         char** text);
@@ -201,6 +195,27 @@ SYCLAMP_C_API syclamp_status syclamp_scaler_get_state(syclamp_scaler scaler, cha
 
 /// Loads a state, so that the scaler continues where the state was taken. After an error it is unchanged. Waits.
 SYCLAMP_C_API syclamp_status syclamp_scaler_set_state(syclamp_scaler scaler, const char* json);
+
+/// Saves the complete state as a JSON file, which is replaced atomically. Waits.
+SYCLAMP_C_API syclamp_status syclamp_scaler_save_state(syclamp_scaler scaler, const char* file);
+
+/// Loads a file of `syclamp_scaler_save_state`. After an error the scaler is unchanged. Waits.
+SYCLAMP_C_API syclamp_status syclamp_scaler_load_state(syclamp_scaler scaler, const char* file);
+
+/// The state as another framework saves it: a JSON object with the keys of that framework. Free the text. Waits.
+/// \param scaler     the scaler
+/// \param framework  `pytorch`, `keras3`, `keras2`, `apex`, `deepspeed` or `megatron`
+/// \param json       receives the text
+SYCLAMP_C_API syclamp_status syclamp_scaler_get_framework_state(syclamp_scaler scaler, const char* framework,
+                                                                char** json);
+
+/// Loads the saved state of another framework, so that the scaler continues as the framework would have. What the
+/// framework does not save stays as it is. After an error the scaler is unchanged. Waits.
+/// \param scaler     the scaler, made with the policy of the framework (`syclamp_policy_preset`)
+/// \param framework  as above
+/// \param json       a JSON object with the keys of that framework
+SYCLAMP_C_API syclamp_status syclamp_scaler_set_framework_state(syclamp_scaler scaler, const char* framework,
+                                                                const char* json);
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,13 @@ typedef struct syclamp_tensor_list_info {
 /// Reads the sizes of a list.
 SYCLAMP_C_API syclamp_status syclamp_tensor_list_describe(syclamp_tensor_list list, syclamp_tensor_list_info* info);
 
+/// Describes one tensor, with its present address.
+/// \param list    the list
+/// \param index   index of the tensor
+/// \param tensor  receives the description. Its name is valid while the list exists; an empty text if there is none.
+SYCLAMP_C_API syclamp_status syclamp_tensor_list_tensor(syclamp_tensor_list list, uint64_t index,
+                                                        syclamp_tensor* tensor);
+
 /// Sets the address of one tensor from the next operation on.
 /// \param list     the list
 /// \param index    index of the tensor
