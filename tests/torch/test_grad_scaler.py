@@ -383,3 +383,15 @@ def test_records_reach_handlers_and_tensorboard(tmp_path):
     assert seen == ["applied", "skipped_inf"]
     events = EventAccumulator(str(tmp_path)).Reload()
     assert [event.value for event in events.Scalars("syclamp/scale")] == [65536.0, 65536.0, 32768.0]
+
+
+def test_a_record_names_the_first_overflow_of_the_backward_pass():
+    parameters = [torch.nn.Parameter(torch.ones(3)) for _ in range(3)]
+    optimizer, scaler = syclamp.torch.SGD(parameters), syclamp.torch.GradScaler()
+    scaler.scale(torch.zeros(()))
+    for p, value in zip(parameters, (math.inf, math.inf, 0.0)):
+        p.grad = torch.full((3,), value)
+    scaler.step(optimizer)
+    scaler.update()
+    _core.torch_wait()
+    assert scaler.ledger()[-1].first_nonfinite_name == "parameter 1 of group 0"

@@ -83,7 +83,6 @@ std::vector<parameter> torch_optimizer::describe(const nb::list& parameters) {
       made.states[i - 4] = reader_.read(values[i], "a moment of " + name).data;
     result.push_back(std::move(made));
     parameters_.push_back({.tensor = tensor,
-                           .content = *reader_.handle_of(tensor),
                            .data = layout.data,
                            .place = layouts_.size(),
                            .dimensions = static_cast<std::uint32_t>(layout.shape.size()),
@@ -122,9 +121,8 @@ bool torch_optimizer::read_gradient(std::size_t index, tensor_handle gradient, n
 /// PyTorch may have moved the parameter or written to it.
 bool torch_optimizer::check_parameter(std::size_t index) {
   described_parameter& stored = parameters_[index];
-  tensor_handle tensor = reader_.handle_of(stored.tensor);
   void* address = nullptr;
-  if (*tensor != stored.content || !reader_.read_again(tensor, layout_of(stored, stored.type), &address) ||
+  if (!reader_.read_again(reader_.handle_of(stored.tensor), layout_of(stored, stored.type), &address) ||
       address != stored.data)
     return false;
   if (!stored.has_master) return true;

@@ -55,8 +55,7 @@ class torch_optimizer {
  private:
   /// One of possibly thousands, which each step reads: small, and without allocations.
   struct described_parameter {
-    PyObject* tensor;     ///< kept alive by `tensors_`
-    const void* content;  ///< what its `at::Tensor` points to, which torch.utils.swap_tensors changes
+    PyObject* tensor;  ///< kept alive by `tensors_`
     void* data;
     std::size_t place;  ///< of shape and strides in `layouts_`
     std::uint32_t dimensions;
