@@ -107,11 +107,11 @@ class Theirs:
 
 
 class Partner:
-    """The C++ step, in a separate process."""
+    """The C++ step, in a separate process. Its tensors lie one after the other in memory, or apart, as PyTorch's."""
 
-    def __init__(self, program, elements, tensors, model, file):
+    def __init__(self, program, elements, tensors, model, file, *placement):
         environment = {name: value for name, value in os.environ.items() if name != "OCL_ICD_FILENAMES"}  # which the library has set here
-        self.process = subprocess.Popen([program, str(elements), str(tensors), file, model], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([program, str(elements), str(tensors), file, model, *placement], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, env=environment)
         self.answer()
 
@@ -167,6 +167,7 @@ def measure(options, tensors):
             file.write(ctypes.string_at(gradients.data_ptr(), gradients.element_size() * elements))
             file.flush()
             sides["C++"] = Partner(options.partner, elements, tensors, options.model, file.name)
+            sides["C++ apart"] = Partner(options.partner, elements, tensors, options.model, file.name, "apart")
         left, right = torch.randn(512, 512), torch.randn(512, 512)
         times = {name: [] for name in sides}
         for _ in range(options.rounds):
@@ -183,12 +184,13 @@ def measure(options, tensors):
                     seconds = own if own is not None else time.perf_counter() - start
                     if again > 0:  # the first one finds other data in the caches
                         times[name].append(seconds)
-    if options.partner:
-        sides["C++"].end()
+    for side in sides.values():
+        if isinstance(side, Partner):
+            side.end()
     rows = [{"side": name, "model": options.model, "tensors": tensors, "elements": elements, "seconds_median": median(values), "seconds_min": min(values),
              "per_ours": median(values) / median(times["ours"])} for name, values in times.items()]
     for row in rows:
-        print(f"{row['model']:<8} {tensors:>8} {row['side']:<8} {1e3 * row['seconds_median']:>9.2f} {1e3 * row['seconds_min']:>9.2f} "
+        print(f"{row['model']:<8} {tensors:>8} {row['side']:<9} {1e3 * row['seconds_median']:>9.2f} {1e3 * row['seconds_min']:>9.2f} "
               f"{row['per_ours']:>7.2f}", flush=True)
     return rows
 
@@ -206,7 +208,7 @@ def main():
     parser.add_argument("--json", help="write the rows to this file")
     options = parser.parse_args()
     print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads")
-    print(f"{'model':<8} {'tensors':>8} {'':<8} {'median ms':>9} {'min ms':>9} {'/ ours':>7}")
+    print(f"{'model':<8} {'tensors':>8} {'':<9} {'median ms':>9} {'min ms':>9} {'/ ours':>7}")
     rows = [row for tensors in options.tensors or [64, 8192] for row in measure(options, tensors)]
     if options.json:
         with open(options.json, "w", encoding="utf-8") as out:

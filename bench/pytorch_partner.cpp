@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our side of pytorch.py: AdamW with clipping on FP16 gradients, a step at a time, on request.
 //
-//     pytorch_partner ELEMENTS TENSORS GRADIENTS [float16|float32]
+//     pytorch_partner ELEMENTS TENSORS GRADIENTS [float16|float32] [apart]
 //
 // GRADIENTS is a file of raw numbers, already scaled by 1024: FP16, with an FP16 copy of the weights, or FP32, without
-// one. Requests are words on standard input: `step`, answered by its seconds; `weights FILE`, which writes the FP32
-// weights there. They begin at 1.
+// one. With `apart`, each tensor has memory of its own, as in PyTorch; else all lie one after the other. Requests are
+// words on standard input: `step`, answered by its seconds; `weights FILE`, which writes the FP32 weights there. They
+// begin at 1.
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "bench/data.hpp"
 
@@ -19,7 +23,28 @@ namespace {
 
 using namespace syclamp;
 
-void run(const bench::settings& options, const char* gradients_file, element_type type) {
+/// Copies of tensors, each in memory of its own.
+class separate_tensors {
+ public:
+  explicit separate_tensors(const std::vector<tensor>& tensors) {
+    for (const tensor& from : tensors) {
+      const std::size_t words = (from.count * bytes_per_element(from.data.type()) + sizeof(word) - 1) / sizeof(word);
+      memory_.push_back(std::make_unique<word[]>(words));
+      std::memcpy(memory_.back().get(), from.data.address(), from.count * bytes_per_element(from.data.type()));
+      tensors_.push_back({.data = {memory_.back().get(), from.data.type()}, .count = from.count});
+    }
+  }
+  const std::vector<tensor>& tensors() const { return tensors_; }
+
+ private:
+  struct alignas(64) word {
+    unsigned char bytes[64];
+  };
+  std::vector<std::unique_ptr<word[]>> memory_;
+  std::vector<tensor> tensors_;
+};
+
+void run(const bench::settings& options, const char* gradients_file, element_type type, bool apart) {
   const syclamp::engine engine;
   const std::size_t bytes = options.elements * bytes_per_element(type);
   const bench::buffer gradient(engine, bytes), model(engine, bytes), scalar(engine, sizeof(float));
@@ -31,8 +56,12 @@ void run(const bench::settings& options, const char* gradients_file, element_typ
   else
     engine.queue().fill(reinterpret_cast<float*>(model.data), 1.0f, options.elements).wait();
   std::vector<parameter> parameters;
-  const auto from = bench::cut(gradient.data, type, options);
-  const auto to = bench::cut(model.data, type, options);
+  auto from = bench::cut(gradient.data, type, options), to = bench::cut(model.data, type, options);
+  const separate_tensors gradients(apart ? from : std::vector<tensor>{}), models(apart ? to : std::vector<tensor>{});
+  if (apart) {
+    from = gradients.tensors();
+    to = models.tensors();
+  }
   for (std::size_t i = 0; i < from.size(); ++i)
     parameters.push_back({.gradient = bench::view_of(from[i]), .model = bench::view_of(to[i])});
   fused_optimizer optimizer(engine, parameters, adamw{});
@@ -68,12 +97,13 @@ void run(const bench::settings& options, const char* gradients_file, element_typ
 
 int main(int count, char** words) try {
   const std::string type = count > 4 ? words[4] : "float16";
-  if (count < 4 || count > 5 || (type != "float16" && type != "float32")) {
-    std::cerr << "usage: pytorch_partner ELEMENTS TENSORS GRADIENTS [float16|float32]\n";
+  const bool apart = count > 5 && words[5] == std::string("apart");
+  if (count < 4 || count > 5 + (apart ? 1 : 0) || (type != "float16" && type != "float32")) {
+    std::cerr << "usage: pytorch_partner ELEMENTS TENSORS GRADIENTS [float16|float32] [apart]\n";
     return 2;
   }
   run({.elements = std::stoull(words[1]), .tensors = std::stoull(words[2])}, words[3],
-      type == "float16" ? element_type::float16 : element_type::float32);
+      type == "float16" ? element_type::float16 : element_type::float32, apart);
   return 0;
 } catch (const std::exception& error) {
   std::cerr << error.what() << '\n';

@@ -1,7 +1,19 @@
 #!/bin/sh
 # Finds the compiler, CMake, Python and the C++ packages; installs with apt what is missing, or says how to.
-#   packages.sh [--tests]   with --tests also Catch2, and where apt can install them gfortran and valgrind
+#   packages.sh [--tests] [--python]   with --tests also Catch2, and where apt can install them gfortran and valgrind;
+#                                      with --python also the header of Python, for the Python package
 set -eu
+
+tests=no python=no action=install
+while [ $# -gt 0 ]; do
+  case $1 in
+    --tests) tests=yes ;;
+    --python) python=yes ;;
+    --list | --backports-sources) action=$1; shift; break ;; # for the test of this script
+    *) echo "setup: packages.sh has no option \"$1\"" >&2; exit 2 ;;
+  esac
+  shift
+done
 
 has() { command -v "$1" >/dev/null 2>&1; }
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; } # at_least VERSION WANTED
@@ -26,7 +38,7 @@ missing() {
   cmake_is_new || echo cmake
   has ninja || echo ninja-build
   python_is_new || echo python3 python3-venv
-  has_python_header || echo python3-dev
+  [ $python = no ] || has_python_header || echo python3-dev
   has_header CLI/CLI.hpp || echo libcli11-dev
   has_header nlohmann/json.hpp || echo nlohmann-json3-dev
   has_header fmt/format.h || echo libfmt-dev
@@ -73,7 +85,10 @@ unpack_catch2() {
   mv .syclamp/catch2.new .syclamp/catch2
 }
 
-if [ "${1-}" = --backports-sources ]; then backports_sources "$2"; exit; fi # for the test of this script
+case $action in
+  --backports-sources) backports_sources "$1"; exit ;;
+  --list) missing; exit ;;
+esac
 
 # Tests of the Fortran interface and of leaks are left out without these. So they are no reason to stop.
 optional() {
@@ -84,8 +99,8 @@ optional() {
 wanted=$(missing | tr '\n' ' ')
 needs_catch2=no
 extra=
-if [ "${1-}" = --tests ] && has apt-get; then extra=$(optional | tr '\n' ' '); fi
-if [ "${1-}" = --tests ]; then has_header catch2/catch_test_macros.hpp || needs_catch2=yes; fi
+if [ $tests = yes ] && has apt-get; then extra=$(optional | tr '\n' ' '); fi
+if [ $tests = yes ]; then has_header catch2/catch_test_macros.hpp || needs_catch2=yes; fi
 if [ -z "$wanted$extra" ] && [ $needs_catch2 = no ]; then exit 0; fi
 
 if ! has apt-get; then

@@ -24,6 +24,7 @@ chmod +x "$3/bin/python"
 PYTHON
 chmod +x "$work/bin/python3"
 cd "$work"
+system_python=$(command -v python3)
 PATH=$work/bin:$PATH
 
 expect() { # expect COUNT WHY: how often something has been installed so far
@@ -66,6 +67,16 @@ same "$(backports "# no\ndeb [signed-by=/k] scheme://a/debian $codename main\nde
   "deb [signed-by=/k] scheme://a/debian $codename-backports main"
 same "$(backports "" "Types: deb\nURIs: scheme://a\nSuites: $codename $codename-updates\nComponents: main\n\nTypes: deb\nURIs: scheme://s\nSuites: $codename-security\n")" \
   "$(printf 'Types: deb\nURIs: scheme://a\nSuites: %s-backports\nComponents: main' "$codename")"
+
+# setup/packages.sh: the header of Python is wanted for the Python package only.
+mkdir headerless
+printf '#!/bin/sh\ncase $* in *sysconfig*) echo /nowhere ;; *) exec "%s" "$@" ;; esac\n' "$system_python" > headerless/python3
+chmod +x headerless/python3
+wanted() { PATH=$work/headerless:$PATH sh "$project/setup/packages.sh" "$@" --list | grep -x python3-dev || true; }
+same "$(wanted)" ""
+same "$(wanted --tests)" ""
+same "$(wanted --python)" python3-dev
+if sh "$project/setup/packages.sh" --unknown 2> message; then echo "packages.sh: an unknown option is not refused"; exit 1; fi
 
 # setup/paths.sh and cmake/paths.cmake: a path that a later tool would cut in two is refused, with the character's name.
 mkdir -p "white space"

@@ -2,6 +2,8 @@
 """Arrays of dpnp, in memory of a SYCL device. The package dpnp is the real one, on the same SYCL runtime."""
 
 import gc
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -102,3 +104,20 @@ def test_numpy_and_dpnp_in_one_list(queue, on_queue):
     host = numpy.ones(3, numpy.float32)
     syclamp.scale([host, dpnp.ones(3, dtype=dpnp.float32, sycl_queue=queue)], 3.0, engine=on_queue)
     assert list(host) == [3] * 3
+
+
+HOST_TASK = """
+import signal, syclamp, dpctl
+queue = dpctl.SyclQueue("cpu", property=["in_order"])
+engine = syclamp.Engine(queue=queue)
+queue._submit_keep_args_alive(["an object"], [])  # a task that takes the GIL to drop a reference
+signal.alarm(30)  # ends a process in which wait and task wait for each other
+engine.wait()
+print("complete")
+"""
+
+
+def test_a_wait_releases_the_gil():
+    """The wait is for a task that needs the GIL. Neither of them would ever end if the waiting thread held it."""
+    process = subprocess.run([sys.executable, "-c", HOST_TASK], capture_output=True, text=True)
+    assert (process.returncode, process.stdout) == (0, "complete\n"), process.stderr

@@ -111,26 +111,20 @@ if __name__ == "__main__":
 
 
 def test_other_threads_run_while_a_call_waits(engine):
-    """Threads change only where the GIL is released. So the thread runs before the call returns only if the call does."""
-    values = numpy.ones(1 << 24, numpy.float32)
-    prepared = syclamp.tensors(values, engine=engine)
-    inside, has_run = threading.Event(), threading.Event()
-
-    def work():
-        inside.wait()
-        has_run.set()
-
-    thread = threading.Thread(target=work)
+    """Threads change only where the GIL is released. So the thread runs before the loop ends only if a wait releases it."""
+    prepared = syclamp.tensors(numpy.ones(1 << 16, numpy.float32), engine=engine)
+    is_ready, has_run = threading.Event(), threading.Event()
+    thread = threading.Thread(target=lambda: is_ready.wait() and has_run.set())
     thread.start()
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1000)
     try:
-        with engine.deferred():
-            for _ in range(50):
-                syclamp.scale(prepared, 1.0)
-            inside.set()
-            engine.wait()
+        is_ready.set()
+        for _ in range(10_000):
+            syclamp.scale(prepared, 1.0)
             had_run = has_run.is_set()
+            if had_run:
+                break
     finally:
         sys.setswitchinterval(interval)
         thread.join()

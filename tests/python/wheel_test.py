@@ -72,10 +72,13 @@ def make_environment(folder, wheel, sycl_lib):
     return folder / "bin/python"
 
 
-def check_search_path(python):
+def check_module(python):
+    """The module finds its libraries, and takes nothing from them but what syclamp, SYCL and Python export."""
     module = next(pathlib.Path(python).parent.parent.glob("lib/python3*/site-packages/syclamp/_core.*.so"))
     header = subprocess.run(["readelf", "-d", module], check=True, capture_output=True, text=True).stdout
     assert "[$ORIGIN:$ORIGIN/../../..]" in header, header
+    symbols = subprocess.run(["nm", "-D", "--undefined-only", module], check=True, capture_output=True, text=True).stdout
+    assert "3fmt" not in symbols, symbols  # in a wheel, libsyclamp hides its {fmt}
 
 
 def main(cmake, source, build, sycl_lib):
@@ -84,7 +87,7 @@ def main(cmake, source, build, sycl_lib):
         wheel = build_wheel(cmake, source, build, folder)
         check_contents(wheel)
         python = make_environment(folder / "environment", wheel, sycl_lib)
-        check_search_path(python)
+        check_module(python)
         cache = {"SYCLAMP_CACHE_DIR": str(folder / "cache")}
         result = run(python, "-I", "-c", SCRIPT, env=cache, capture_output=True, text=True)
         print(f"{wheel.name}: version {result.stdout.strip()} works in an empty environment")

@@ -9,7 +9,7 @@ import pickle
 
 import pytest
 import torch
-from torch_cases import SHAPES, UNIT, allowed, distance, make_gradients, make_parameters, set_gradients, train
+from torch_cases import UNIT, allowed, distance, make_gradients, make_parameters, set_gradients, train
 
 import syclamp.torch
 
@@ -219,25 +219,6 @@ def test_gradients_of_any_layout():
         assert torch.equal(p, q)
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-def test_parameters_may_move_in_memory(scaled):
-    ours, theirs = make_parameters(), make_parameters()
-    optimizer, reference = syclamp.torch.AdamW(ours), torch.optim.AdamW(theirs)
-    scaler = syclamp.torch.GradScaler(init_scale=1.0, growth_interval=3, enabled=scaled)
-    for gradients in make_gradients(4):
-        scaler.scale(torch.ones(()))
-        for p in ours[:2]:
-            p.data = p.data.clone()
-        set_gradients(ours, [g * scaler.get_scale() for g in gradients])
-        set_gradients(theirs, gradients)
-        scaler.step(optimizer)
-        scaler.update()
-        reference.step()
-    assert distance(ours, theirs) <= allowed(theirs, 4, 1e-3)
-    assert optimizer.applied_steps() == 4
-    assert not scaled or (scaler.get_scale(), scaler._get_growth_tracker()) == (2.0, 1)  # every step counted as clean
-
-
 @pytest.mark.parametrize("way", ["state_dict", "saved", "deepcopy", "pickle"])
 @pytest.mark.parametrize("make", ALL)
 def test_training_resumes_bit_identically(make, way):
@@ -355,15 +336,3 @@ def test_step_is_not_compiled():
         iteration(torch.ones(5, 3))
     assert optimizer.applied_steps() == 2
     assert not torch.equal(model.weight, before)
-
-
-def test_a_weight_that_changed_outside_is_not_lost():
-    """A model of FP16 weights that is loaded after the optimizer has stepped: the masters follow."""
-    parameters = make_parameters(torch.float16)
-    optimizer = syclamp.torch.SGD(parameters, lr=0.25)
-    train(optimizer, parameters, make_gradients(1, torch.float16))
-    with torch.no_grad():
-        parameters[4].fill_(8.0)
-    set_gradients(parameters, [torch.zeros(shape, dtype=torch.float16) for shape in SHAPES])
-    optimizer.step()
-    assert torch.equal(parameters[4].detach(), torch.full((1000,), 8.0, dtype=torch.float16))

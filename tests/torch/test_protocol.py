@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The optimizers under PyTorch's own GradScaler, by the protocol of `_step_supports_amp_scaling`; and processes that fork."""
+"""The optimizers under PyTorch's own GradScaler, by the protocol of `_step_supports_amp_scaling`; forks and threads."""
 import copy
 import math
 import os
 import pickle
+import subprocess
+import sys
+import threading
 
 import pytest
 import torch
@@ -146,28 +149,56 @@ def test_an_exception_leaves_attributes_behind_and_the_next_step_works():
     assert not torch.equal(good, before)
 
 
-def test_a_forked_process_is_told_what_to_do():
-    """OpenCL drivers do not survive a fork, and DataLoader forks."""
-    p = torch.nn.Parameter(torch.ones(3))
-    p.grad = torch.ones(3)
+FORK = """
+import os, signal, sys, torch, syclamp.torch
+p = torch.nn.Parameter(torch.ones(int(sys.argv[1])))
+p.grad = torch.ones_like(p)
+optimizer = syclamp.torch.SGD([p])
+optimizer.step()
+torch.ones(1 << 22).exp_()  # PyTorch's OpenMP threads exist again; the child has none of them
+child = os.fork()
+if child == 0:
+    signal.alarm(30)  # ends a child that waits for threads of its parent
+    message = "no exception"
+    try:
+        optimizer.step()
+    except RuntimeError as error:
+        message = str(error)
+    os.write(1, message.encode())
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+optimizer.step()  # the parent continues
+assert optimizer.applied_steps() == 2
+"""
+
+
+@pytest.mark.parametrize("elements", [3, 1 << 22])
+def test_a_forked_process_is_told_what_to_do(elements):
+    """OpenCL drivers do not survive a fork, and DataLoader forks. From 2^22 elements on, a step releases PyTorch's OpenMP threads."""
+    process = subprocess.run([sys.executable, "-c", FORK, str(elements)], text=True, capture_output=True)
+    assert process.returncode == 0, process.stderr
+    message = process.stdout
+    assert "fork" in message and ("spawn" in message or "after" in message), message
+
+
+def test_other_threads_run_while_a_step_waits():
+    """Threads change only where the GIL is released. PyTorch releases it as well, so only calls of the extension module are made."""
+    p = torch.nn.Parameter(torch.ones(1 << 16))
+    p.grad = torch.ones_like(p)
     optimizer = syclamp.torch.SGD([p])
     optimizer.step()
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        message = "no exception"
-        try:
-            optimizer.step()
-        except RuntimeError as error:
-            message = str(error)
-        os.write(writing, message.encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        message = pipe.read()
-    os.waitpid(child, 0)
-    assert "fork" in message and ("spawn" in message or "after" in message), message
-    optimizer.step()  # the parent continues
+    core, is_ready, has_run = optimizer._core, threading.Event(), threading.Event()
+    thread = threading.Thread(target=lambda: is_ready.wait() and has_run.set())
+    thread.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        is_ready.set()
+        had_run = any(core.apply(1.0, False, None) and has_run.is_set() for _ in range(10_000))
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert had_run
 
 
 def test_steps_applied_are_read_without_a_wait():

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of syclamp.torch share: small models, fixed gradients, and how far two optimizers may be apart."""
+import math
+
 import torch
+
+import syclamp.torch
 
 SHAPES = ((17, 9), (33,), (4, 3, 5), (), (1000,))
 UNIT = 2.0**-24  # of rounding in FP32
@@ -54,3 +58,17 @@ def make_batches(count, seed=4):
 
 def loss_of(model, batch):
     return torch.nn.functional.mse_loss(model(batch[0]), batch[1])
+
+
+def advance(scaler, overflows):
+    """Makes a step per entry, and returns scale and growth tracker after each."""
+    p = torch.nn.Parameter(torch.ones(3))
+    optimizer = syclamp.torch.SGD([p])
+    scaler.scale(torch.ones(()))
+    trace = []
+    for overflow in overflows:
+        p.grad = torch.full((3,), math.inf if overflow else 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+        trace.append((scaler.get_scale(), scaler._get_growth_tracker()))
+    return trace

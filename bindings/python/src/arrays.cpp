@@ -132,6 +132,7 @@ std::shared_ptr<void> own(Managed* managed) {
             auto* tensor = static_cast<Managed*>(pointer);
             if (tensor->deleter == nullptr || !Py_IsInitialized()) return;
             const nb::gil_scoped_acquire python;
+            const nb::error_scope no_error;  // the list of an operation that has failed may own the tensor
             tensor->deleter(tensor);
           }};
 }

@@ -2,6 +2,7 @@
 #include "engine.hpp"
 
 #include <string>
+#include <utility>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -53,20 +54,26 @@ std::vector<sycl::event> engine_handle::dependencies() {
 void engine_handle::finish(const sycl::event& done, std::vector<std::shared_ptr<void>> owners, bool writes_host) {
   if (callers_queue_) callers_queue_->ext_oneapi_submit_barrier({done});
   release_complete();
-  in_use_.emplace_back(done, std::move(owners));
+  in_use_.push_back({done, std::move(owners)});
   if (writes_host && deferrals_ == 0) wait();
 }
 
+// Owners are destroyed only after they have left `in_use_`. Their finalizers may call Python, which may call this
+// engine.
+
 void engine_handle::release_complete() {
   using status = sycl::info::event_command_status;
+  std::deque<submitted_work> complete;
   while (!in_use_.empty() &&
-         in_use_.front().first.get_info<sycl::info::event::command_execution_status>() == status::complete)
+         in_use_.front().done.get_info<sycl::info::event::command_execution_status>() == status::complete) {
+    complete.push_back(std::move(in_use_.front()));
     in_use_.pop_front();
+  }
 }
 
 void engine_handle::wait() {
   engine_.wait();
-  in_use_.clear();
+  const std::deque<submitted_work> complete = std::exchange(in_use_, {});
 }
 
 void engine_handle::defer() { ++deferrals_; }

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -63,15 +62,19 @@ class engine_handle {
   bool reads_host_memory() const { return reads_host_memory_; }
 
  private:
+  struct submitted_work {
+    sycl::event done;
+    std::vector<std::shared_ptr<void>> owners;  ///< of the memory that the work uses
+  };
+
   void release_complete();
 
   engine engine_;
   std::optional<sycl::queue> callers_queue_;  ///< only if it is out-of-order
   bool reads_host_memory_;
   std::uint32_t deferrals_ = 0;
-  /// Memory of submitted operations, oldest first.
-  std::deque<std::pair<sycl::event, std::vector<std::shared_ptr<void>>>> in_use_;
-  std::recursive_mutex calls_;  ///< recursive, because a handler of records may call the library
+  std::deque<submitted_work> in_use_;  ///< oldest first
+  std::recursive_mutex calls_;         ///< recursive, because a handler of records may call the library
 };
 
 }  // namespace syclamp::python

@@ -71,7 +71,7 @@ imported_parameters import_parameters(const engine_handle& engine, const std::ve
   imported_parameters imported;
   for (const auto& [weights, gradient, master, name, group] : tuples) {
     const std::size_t index = imported.parameters.size();
-    const auto argument = [&](const char* what) { return fmt::format("{}[{}]", what, index); };
+    const auto argument = [&](const char* list_name) { return fmt::format("{}[{}]", list_name, index); };
     imported.parameters.push_back(
         {.gradient = imported.take(engine, gradient, argument("gradients"), false, imported.gradients),
          .model = imported.take(engine, weights, argument("weights"), true, imported.owners),

@@ -40,10 +40,10 @@ namespace {
 std::vector<tensor> describe(const std::vector<std::optional<imported_array>>& arrays,
                              const std::vector<std::string>& names, const std::vector<std::uint32_t>& groups,
                              const std::string& argument) {
-  const auto check = [&](std::size_t count, const char* what) {
+  const auto check = [&](std::size_t count, const char* noun) {
     if (count != 0 && count != arrays.size())
       throw invalid_argument(
-          fmt::format("{}: there are {} {} for {} arrays; give one per array", argument, count, what, arrays.size()));
+          fmt::format("{}: there are {} {} for {} arrays; give one per array", argument, count, noun, arrays.size()));
   };
   check(names.size(), "names");
   check(groups.size(), "groups");

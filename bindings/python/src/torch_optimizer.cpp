@@ -51,7 +51,7 @@ torch_optimizer::torch_optimizer(nb::handle tensor_class, std::string optimizer,
       watched_(std::move(watched)),
       optimizer_(cpu_engine(), describe(parameters), settings_of(name_, groups)),
       addresses_(parameters_.size()),
-      decision_(sycl::malloc_host<step_decision>(1, cpu_engine().queue())) {}
+      decision_(cpu_engine(), 1, sycl::usm::alloc::host) {}
 
 std::vector<parameter> torch_optimizer::describe(const nb::list& parameters) {
   std::vector<parameter> result;
@@ -67,9 +67,11 @@ std::vector<parameter> torch_optimizer::describe(const nb::list& parameters) {
                                .c_str());
     if (!layout.is_dense())
       throw nb::value_error((name + " has gaps or overlaps in memory; make it contiguous first").c_str());
-    const nb::object gradient = nb::steal(reader_.gradient_of(tensor));
+    const nb::object gradient = tensors_.back().attr("grad");
     const element_type gradient_type =
         gradient.is_none() ? layout.type : reader_.read(gradient, "the gradient of " + name).type;
+    if (nb::cast<bool>(tensors_.back().attr("is_neg")()))
+      throw nb::value_error((name + " is a negated view of other memory; call resolve_neg() on it first").c_str());
     parameter made{.gradient = {nullptr, layout.count, gradient_type},
                    .model = {layout.data, layout.count, layout.type},
                    .name = name,
@@ -99,15 +101,18 @@ expected_layout torch_optimizer::layout_of(const described_parameter& stored, el
   return {type, {shape, stored.dimensions}, {shape + stored.dimensions, stored.dimensions}};
 }
 
-bool torch_optimizer::read_gradient(std::size_t index, PyObject* gradient) {
+bool torch_optimizer::read_gradient(std::size_t index, tensor_handle gradient, nb::handle holder) {
   const described_parameter& stored = parameters_[index];
-  if (reader_.read_again(gradient, layout_of(stored, stored.gradient_type), &addresses_[index])) return true;
+  if (reader_.read_again(gradient, layout_of(stored, stored.gradient_type), &addresses_[index]) &&
+      !reader_.is_negated(gradient, holder))
+    return true;
+  const nb::object found = tensors_[index].attr("grad");
   const std::string described = "the gradient of " + optimizer_.gradients().name(index);
-  if (reader_.read(gradient, described).type != stored.gradient_type) return false;
+  if (reader_.read(found, described).type != stored.gradient_type) return false;
   // The optimizer walks through gradients in the order of the parameter's memory.
-  const nb::object copy = nb::module_::import_("torch").attr("empty_like")(
-      tensors_[index].attr("detach")(), nb::arg("dtype") = nb::handle(gradient).attr("dtype"));
-  copy.attr("copy_")(nb::handle(gradient).attr("detach")());
+  const nb::object copy = nb::module_::import_("torch").attr("empty_like")(tensors_[index].attr("detach")(),
+                                                                           nb::arg("dtype") = found.attr("dtype"));
+  copy.attr("copy_")(found.attr("detach")());
   addresses_[index] = reader_.read(copy, described).data;
   copies_.push_back(copy);
   return true;
@@ -117,7 +122,8 @@ bool torch_optimizer::read_gradient(std::size_t index, PyObject* gradient) {
 bool torch_optimizer::check_parameter(std::size_t index) {
   described_parameter& stored = parameters_[index];
   void* address = nullptr;
-  if (!reader_.read_again(stored.tensor, layout_of(stored, stored.type), &address) || address != stored.data)
+  if (!reader_.read_again(reader_.handle_of(stored.tensor), layout_of(stored, stored.type), &address) ||
+      address != stored.data)
     return false;
   if (!stored.has_master) return true;
   const std::int64_t version = reader_.version_of(stored.tensor);
@@ -126,21 +132,25 @@ bool torch_optimizer::check_parameter(std::size_t index) {
 }
 
 bool torch_optimizer::read_gradients() {
+  release_threads();
   copies_.clear();
   written_.clear();
   gradients_ = 0;
+  nb::object holder;
   for (nb::handle parameter : watched_)
-    if (!nb::steal(reader_.gradient_of(parameter.ptr())).is_none()) return false;
+    if (reader_.gradient_of(parameter.ptr(), holder) != nullptr) return false;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (i + 2 * prefetch_distance < parameters_.size()) {  // thousands of small objects are far apart in memory
-      tensor_reader::prefetch_object(parameters_[i + 2 * prefetch_distance].tensor);
-      tensor_reader::prefetch_content(parameters_[i + prefetch_distance].tensor);
+    using stage = tensor_reader::stage;
+    for (const stage next :
+         {stage::object, stage::tensor, stage::storage, stage::gradient, stage::storage_of_gradient}) {
+      const std::size_t ahead = (5 - static_cast<std::size_t>(next)) * prefetch_distance;
+      if (i + ahead < parameters_.size()) reader_.prefetch(parameters_[i + ahead].tensor, next);
     }
     if (!check_parameter(i)) return false;
-    const nb::object gradient = nb::steal(reader_.gradient_of(parameters_[i].tensor));
     addresses_[i] = nullptr;
-    if (gradient.is_none()) continue;
-    if (!read_gradient(i, gradient.ptr())) return false;
+    tensor_handle gradient = reader_.gradient_of(parameters_[i].tensor, holder);
+    if (gradient == nullptr) continue;
+    if (!read_gradient(i, gradient, holder)) return false;
     if (addresses_[i] != nullptr) ++gradients_;
   }
   tensor_list gradients = optimizer_.gradients();
@@ -180,15 +190,13 @@ bool torch_optimizer::apply(float scale, bool skip, std::optional<float> max_nor
     scaler.update();
     return is_applied;
   }
-  release_threads();
   const auto [first, second] = reciprocal(scale);
-  *decision_ = {.apply = skip ? 0u : 1u, .unscale_first = first, .unscale_second = second};
-  optimizer_.apply(step_inputs{optimizer_.gradients(), decision_, false});
+  *decision_.data() = {.apply = skip ? 0u : 1u, .unscale_first = first, .unscale_second = second};
+  optimizer_.apply(step_inputs{optimizer_.gradients(), decision_.data(), false});
   return finish();
 }
 
 bool torch_optimizer::apply(loss_scaler& scaler, std::optional<float> max_norm) {
-  release_threads();
   step_options options;
   if (max_norm) options.max_norm = *max_norm;
   scaler.begin_step();

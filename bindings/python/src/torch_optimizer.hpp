@@ -9,10 +9,11 @@
 
 #include <nanobind/nanobind.h>
 
+#include <syclamp/device_array.hpp>
 #include <syclamp/fused_optimizer.hpp>
 #include <syclamp/loss_scaler.hpp>
 
-#include "torch_exchange.hpp"
+#include "torch_tensors.hpp"
 
 namespace syclamp::python {
 
@@ -65,7 +66,7 @@ class torch_optimizer {
 
   std::vector<parameter> describe(const nanobind::list& parameters);
   expected_layout layout_of(const described_parameter& stored, element_type type) const;
-  bool read_gradient(std::size_t index, PyObject* gradient);
+  bool read_gradient(std::size_t index, tensor_handle gradient, nanobind::handle holder);
   bool check_parameter(std::size_t index);
   loss_scaler& clipping_scaler(float scale);
   bool finish();
@@ -83,7 +84,7 @@ class torch_optimizer {
   std::vector<std::size_t> written_;
   std::vector<nanobind::object> copies_;  ///< of gradients whose elements have another order than the parameter's
   std::optional<loss_scaler> clipping_;   ///< finds the norm where no scaler does
-  step_decision* decision_;               ///< in memory of both the host and the device
+  device_array<step_decision> decision_;  ///< in memory of both the host and the device
 };
 
 }  // namespace syclamp::python

@@ -26,8 +26,8 @@ const tensor_list& torch_scaler::list_of(std::uint64_t key, const nb::list& tens
     bool fits = true;
     for (std::size_t i = 0; fits && i < addresses.size(); ++i) {
       const tensor_layout& layout = found->second.layouts[i];
-      fits =
-          reader_.read_again(nb::handle(tensors[i]).ptr(), {layout.type, layout.shape, layout.strides}, &addresses[i]);
+      fits = reader_.read_again(reader_.handle_of(nb::handle(tensors[i]).ptr()),
+                                {layout.type, layout.shape, layout.strides}, &addresses[i]);
     }
     if (fits) {
       found->second.list.set_addresses(addresses);
@@ -57,14 +57,16 @@ bool torch_scaler::inspect(std::uint64_t key, const nb::list& tensors) {
 }
 
 void torch_scaler::add_flag(bool overflow) {
-  std::optional<tensor_list>& flag = overflow ? overflow_flag_ : clean_flag_;
-  if (!flag) {
-    float* number = sycl::malloc_device<float>(1, cpu_engine().queue());  // as long as the process
-    cpu_engine().queue().fill(number, overflow ? std::numeric_limits<float>::infinity() : 0.0f, 1);
-    flag.emplace(cpu_engine(), std::vector<tensor>{{.data = number, .count = 1, .name = "found_inf"}});
+  if (flag_numbers_.size() == 0) {
+    flag_numbers_ = device_array(cpu_engine(), std::vector<float>{0.0f, std::numeric_limits<float>::infinity()});
+    const auto list_of_one = [](float* number) {
+      return tensor_list(cpu_engine(), std::vector<tensor>{{.data = number, .count = 1, .name = "found_inf"}});
+    };
+    clean_flag_.emplace(list_of_one(flag_numbers_.data()));
+    overflow_flag_.emplace(list_of_one(flag_numbers_.data() + 1));
   }
   scaler_.begin_step();
-  scaler_.inspect(*flag);
+  scaler_.inspect(overflow ? *overflow_flag_ : *clean_flag_);
 }
 
 void torch_scaler::update() { pending_ = scaler_.update(); }

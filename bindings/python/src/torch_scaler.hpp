@@ -11,6 +11,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <syclamp/device_array.hpp>
 #include <syclamp/loss_scaler.hpp>
 
 #include "torch_optimizer.hpp"
@@ -32,7 +33,7 @@ class torch_scaler {
   /// \return true if all are finite
   bool inspect(std::uint64_t key, const nanobind::list& tensors);
 
-  /// Takes into account a check that was made outside the library. Does not wait.
+  /// Takes into account a check that was made outside the library. Waits on the first call only.
   void add_flag(bool overflow);
 
   void update();                    ///< moves the scale; does not wait
@@ -60,7 +61,8 @@ class torch_scaler {
   tensor_reader reader_;
   loss_scaler scaler_;
   std::map<std::uint64_t, inspected_list> lists_;
-  std::optional<tensor_list> clean_flag_, overflow_flag_;  ///< one number each: 0 and Inf
+  device_array<float> flag_numbers_;                       ///< 0 and Inf, made when the first flag is added
+  std::optional<tensor_list> clean_flag_, overflow_flag_;  ///< one of these numbers each
   std::vector<ledger_entry> new_records_;
   mutable std::optional<sycl::event> pending_;
 };

@@ -20,13 +20,22 @@ namespace {
 
 using object_list = nb::typed<nb::list, nb::any>;
 
-/// A policy with the numbers that torch.amp.GradScaler takes.
-scaling_policy with_rule(scaling_policy policy, double growth_factor, double backoff_factor,
-                         std::uint32_t growth_interval) {
+/// The policy, but with the numbers that torch.amp.GradScaler takes.
+scaling_policy change_rule(scaling_policy policy, double growth_factor, double backoff_factor,
+                           std::uint32_t growth_interval) {
   policy.growth_factor = growth_factor;
   policy.backoff_factor = backoff_factor;
   policy.growth_interval = growth_interval;
   return policy;
+}
+
+/// Whether two lists hold the same objects. Python's own comparison would compare tensors by their elements.
+bool same_objects(const object_list& first, const object_list& second) {
+  const Py_ssize_t count = PyList_Size(first.ptr());
+  if (PyList_Size(second.ptr()) != count) return false;
+  for (Py_ssize_t i = 0; i < count; ++i)  // without counting references, because there may be thousands of objects
+    if (PyList_GetItem(first.ptr(), i) != PyList_GetItem(second.ptr(), i)) return false;
+  return true;
 }
 
 }  // namespace
@@ -60,7 +69,7 @@ void register_torch(nb::module_& module) {
           "__init__",
           [](torch_scaler* made, nb::handle tensor_class, nb::handle policy, double init_scale, double growth_factor,
              double backoff_factor, std::uint32_t growth_interval, std::uint32_t ledger) {
-            scaling_policy changed = with_rule(policy_from(policy), growth_factor, backoff_factor, growth_interval);
+            scaling_policy changed = change_rule(policy_from(policy), growth_factor, backoff_factor, growth_interval);
             changed.init_scale = init_scale;
             new (made) torch_scaler(tensor_class, changed, ledger);
           },
@@ -81,7 +90,7 @@ void register_torch(nb::module_& module) {
       .def(
           "set_rule",
           [](torch_scaler& scaler, double growth_factor, double backoff_factor, std::uint32_t growth_interval) {
-            scaler.set_policy(with_rule(scaler.policy(), growth_factor, backoff_factor, growth_interval));
+            scaler.set_policy(change_rule(scaler.policy(), growth_factor, backoff_factor, growth_interval));
           },
           "growth_factor"_a, "backoff_factor"_a, "growth_interval"_a)
       .def("snapshot", &torch_scaler::snapshot)
@@ -97,6 +106,11 @@ void register_torch(nb::module_& module) {
         return std::make_tuple(policy.init_scale, policy.growth_factor, policy.backoff_factor, policy.growth_interval);
       },
       "policy"_a, "The initial scale, growth factor, backoff factor and growth interval of a policy or preset.");
+  module.def("same_objects", &same_objects, "first"_a, "second"_a);
+  module.def(
+      "torch_reads_directly", [](bool is_direct) { tensor_reader::reads_directly = is_direct; }, "is_direct"_a,
+      "False: optimizers that are made from now on ask Python for each gradient, as with a PyTorch of unknown "
+      "version.");
   module.def("torch_wait", [] { cpu_engine().wait(); }, "Waits for all steps on CPU tensors.");
   module.def(
       "torch_host_waits", [] { return cpu_engine().statistics().waits; },

@@ -5,10 +5,9 @@ import os
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from ._core import StepRecord
-from .scaler import LossScaler
 
 #: Tags and the numbers that are written for each step.
 SCALARS: dict[str, Callable[[StepRecord], float]] = {
@@ -21,17 +20,28 @@ SCALARS: dict[str, Callable[[StepRecord], float]] = {
 }
 
 
+class Scaler(Protocol):
+    """What a `LedgerWriter` needs of a scaler: `syclamp.LossScaler` and `syclamp.torch.GradScaler` have it."""
+
+    @property
+    def engine(self) -> Any: ...
+
+    def on_step(self, handler: Callable[[StepRecord], None], /) -> Callable[[], None]: ...
+
+    def report(self) -> None: ...
+
+
 class LedgerWriter:
     """Writes every record of a scaler to a TensorBoard log.
 
         with LedgerWriter(scaler, "runs/first"):
             train()
 
-    :param scaler: the scaler whose records are written, from now on
+    :param scaler: a `syclamp.LossScaler` or a `syclamp.torch.GradScaler`, whose records are written from now on
     :param folder: folder of the log
     """
 
-    def __init__(self, scaler: LossScaler, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, scaler: Scaler, folder: str | os.PathLike[str]) -> None:
         try:
             from tensorboard.summary.writer.event_file_writer import EventFileWriter
         except ImportError as problem:

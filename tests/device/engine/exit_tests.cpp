@@ -42,7 +42,8 @@ TEST_CASE("an exit handler that was registered after the first use can do everyt
   for (const char* subject : {"engine", "queue", "list", "scale", "wait", "preset", "end"})
     CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
   for (const char* subject : {"step", "inspect"})
-    CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": refused, the process is exiting and this thread can no"));
+    CHECK_THAT(text,
+               ContainsSubstring(std::string(subject) + ": refused, the process is exiting and this thread can no"));
 }
 
 TEST_CASE("a thread that it starts can do both, and so can a handler that is the first to use the library") {

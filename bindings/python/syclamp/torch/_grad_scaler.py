@@ -100,8 +100,7 @@ class GradScaler(torch.amp.GradScaler):
 
     def _need_native(self, call: str) -> _core.TorchScaler:
         if self._native is None:
-            raise AssertionError(f"Attempted {call} but _scale is None.  This may indicate your script did not use scaler.scale(loss or "
-                                 "outputs) earlier in the iteration.")
+            raise AssertionError(f"{call}: the scaler has no scale before the first loss; call scaler.scale(loss) first")
         rule = (self._growth_factor, self._backoff_factor, self._growth_interval)
         if rule != self._rule:
             self._native.set_rule(*rule)
@@ -123,9 +122,9 @@ class GradScaler(torch.amp.GradScaler):
         self._need_native("unscale_")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.UNSCALED:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+            raise RuntimeError("unscale_: the gradients of this optimizer are already unscaled; call update before you unscale again")
         if state["stage"] is OptState.STEPPED:
-            raise RuntimeError("unscale_() is being called after step().")
+            raise RuntimeError("unscale_: this optimizer has already made its step; call unscale_ before step")
         assert self._scale is not None
         inverse = self._scale.reciprocal()  # correctly rounded in FP32, so FP64 is not needed
         state["found_inf_per_device"] = self._unscale_grads_(optimizer, inverse, torch.zeros(()), False)
@@ -162,12 +161,12 @@ class GradScaler(torch.amp.GradScaler):
         if not self._enabled or not self._can_fuse(optimizer):
             return super().step(optimizer, *args, **kwargs)
         if "closure" in kwargs or any(argument is not None for argument in args):
-            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+            raise RuntimeError("step: a closure was given, which an enabled GradScaler cannot call; compute loss and gradients before step")
         assert isinstance(optimizer, FusedOptimizer)
         native = self._need_native("step")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
-            raise RuntimeError("step() has already been called since the last update().")
+            raise RuntimeError("step: this optimizer has already made its step; call update before its next step")
         state["stage"] = OptState.STEPPED
         core = optimizer._prepare_step()
         if core is None:
@@ -214,7 +213,7 @@ class GradScaler(torch.amp.GradScaler):
         else:
             flags = [flag for state in self._per_optimizer_states.values() for flag in state["found_inf_per_device"].values()]
             if not flags and not self._has_empty_step:
-                raise AssertionError("No inf checks were recorded prior to update.")
+                raise AssertionError("update: no gradients were inspected since the last update; call step or unscale_ first")
             if flags:
                 overflow = any(float(flag) != 0.0 for flag in flags)
                 if overflow and not self._knows_overflow or not self._inspected:
@@ -276,7 +275,8 @@ class GradScaler(torch.amp.GradScaler):
         if not self._enabled:
             return
         if len(state_dict) == 0:
-            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler.")
+            raise RuntimeError("load_state_dict: the state is empty, as a disabled GradScaler saves it; load the state of an enabled one, or "
+                               "keep the present state")
         self._init_scale, self._growth_factor, self._backoff_factor = (float(state_dict[key]) for key in _TORCH_KEYS[:3])
         self._growth_interval, self._init_growth_tracker = (int(state_dict[key]) for key in _TORCH_KEYS[3:])
         self._snapshot = state_dict.get("syclamp")
@@ -285,9 +285,9 @@ class GradScaler(torch.amp.GradScaler):
             self._lazy_init_scale_growth_tracker(torch.device(self._device))
 
     def __getstate__(self) -> dict[str, Any]:
-        if self._enabled and self._native is not None and not self._per_optimizer_states:
-            self._snapshot = self._native.snapshot()
         state = super().__getstate__()
+        if self._enabled and self._native is not None:
+            state["_snapshot"] = self._native.snapshot()
         state.update(_native=None, _handlers=[], _scale_tensor=None, _tracker_tensor=None)
         for name in ("_scale", "_growth_tracker"):  # properties here
             state.pop(name, None)
@@ -311,8 +311,8 @@ def _gradients_of(optimizer: torch.optim.Optimizer, allow_fp16: bool) -> tuple[l
             if gradient is None:
                 continue
             if not allow_fp16 and gradient.dtype is torch.float16:
-                raise ValueError("Attempting to unscale FP16 gradients. To clip FP16 gradients, pass max_norm to the optimizer of "
-                                 "syclamp.torch, which unscales and clips them inside the step.")
+                raise ValueError("unscale_: a gradient has the type torch.float16, in which unscaled gradients underflow; to clip such "
+                                 "gradients, pass max_norm to an optimizer of syclamp.torch, which unscales and clips inside the step")
             is_plain &= gradient.layout is torch.strided and gradient.device.type == "cpu" and _is_dense(gradient)
             gradients.append(gradient)
     return gradients, is_plain
@@ -325,6 +325,7 @@ def _is_dense(tensor: torch.Tensor) -> bool:
 def _checked_scale(new_scale: float | torch.Tensor) -> float:
     if isinstance(new_scale, torch.Tensor):
         if new_scale.device.type != "cpu" or new_scale.numel() != 1 or new_scale.requires_grad:
-            raise AssertionError("new_scale should be a float or a CPU tensor with one element and requires_grad=False.")
+            raise AssertionError(f"update: new_scale is a tensor of {new_scale.numel()} elements on the device \"{new_scale.device}\" with "
+                                 f"requires_grad={new_scale.requires_grad}; pass a number, or a CPU tensor with one element and without gradient")
         return float(new_scale)
     return float(new_scale)

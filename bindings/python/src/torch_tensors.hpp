@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads PyTorch tensors through the C table that PyTorch offers on the type of its tensors (DLPack 1.3): no Python call
-// per tensor, and none of PyTorch's C++ headers or libraries.
+// Reads PyTorch tensors and their gradients through functions of PyTorch's libraries: no Python call per tensor.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,7 +12,7 @@
 
 #include <syclamp/element_type.hpp>
 
-#include "dlpack.hpp"
+#include "torch_functions.hpp"
 
 namespace syclamp::python {
 
@@ -45,36 +45,52 @@ class tensor_reader {
 
   /// The same for a tensor that is probably as it was: its address if the tensor still has this type and these strides.
   /// \return false if something else than the address has changed
-  bool read_again(PyObject* tensor, const expected_layout& expected, void** address) const;
+  bool read_again(tensor_handle tensor, const expected_layout& expected, void** address) const;
 
-  /// The attribute `grad` of a parameter: a new reference, Python's None included.
-  PyObject* gradient_of(PyObject* parameter) const { return gradient_.get(parameter); }
-
-  // Hints to the processor that a tensor will be read soon. They do not depend on PyTorch's memory layout for
-  // correctness: the word behind the header of a tensor's Python object is only prefetched, never used.
-  static void prefetch_object(PyObject* tensor) { __builtin_prefetch(tensor); }
-  static void prefetch_content(PyObject* tensor) {
-    const char* content = reinterpret_cast<const char* const*>(tensor)[sizeof(PyObject) / sizeof(void*)];
-    __builtin_prefetch(content);
-    __builtin_prefetch(content + 64);
-    __builtin_prefetch(content + 128);
+  tensor_handle handle_of(PyObject* tensor) const {
+    return reinterpret_cast<tensor_handle>(reinterpret_cast<char*>(tensor) + handle_offset_);
   }
+
+  /// The attribute `grad` of a parameter, null if the attribute is None.
+  /// \param holder  keeps the gradient alive if PyTorch must make a Python object for it
+  tensor_handle gradient_of(PyObject* parameter, nanobind::object& holder) const;
+
+  /// Whether PyTorch has negated a gradient without writing to its memory.
+  /// \param holder  of the gradient
+  bool is_negated(tensor_handle gradient, nanobind::handle holder) const;
 
   /// How often PyTorch has written to a tensor. The library's own writes do not count.
   std::int64_t version_of(PyObject* tensor) const;
+
+  /// Hints to the processor that a parameter and its gradient will be read soon: thousands of small objects are far
+  /// apart in memory. Call it for each stage in turn, some parameters apart, because a stage reads what the one before
+  /// has asked for.
+  enum class stage : std::uint8_t { object, tensor, storage, gradient, storage_of_gradient };
+  void prefetch(PyObject* parameter, stage next) const;
+
+  /// Whether gradients are read without a Python object for each. Tests turn it off.
+  static inline bool reads_directly = true;
 
  private:
   /// An attribute of tensors, found once.
   struct attribute {
     attribute(nanobind::handle tensor_class, const char* name);
-    PyObject* get(PyObject* tensor) const;
+    nanobind::object get(PyObject* tensor) const;
 
     nanobind::object descriptor;
     descrgetfunc getter;
   };
 
-  const dlpack::exchange_api* table_ = nullptr;
+  static std::size_t find_handle();
+  std::size_t find_storage() const;
+  void prefetch_storage(const void* content) const;
+
+  nanobind::object tensor_class_;
+  const torch_functions& functions_;
   attribute gradient_, version_;
+  bool is_direct_;
+  std::size_t handle_offset_;   ///< of the `at::Tensor` in a tensor's Python object
+  std::size_t storage_offset_;  ///< of the pointer to the storage in what an `at::Tensor` points to; 0: unknown
 };
 
 }  // namespace syclamp::python

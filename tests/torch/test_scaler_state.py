@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of syclamp.torch.GradScaler: saved, loaded, pickled and copied."""
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+from torch_cases import advance
+
+import syclamp.torch
+
+
+@pytest.mark.parametrize("way", ["state_dict", "from torch", "to torch", "pickle", "deepcopy"])
+@pytest.mark.parametrize("before", [0, 1, 5])
+def test_state_continues_in_every_direction(way, before):
+    settings = dict(init_scale=256.0, growth_factor=3.0, backoff_factor=0.25, growth_interval=4)
+    source = (torch.amp.GradScaler("cpu", **settings) if way == "from torch" else syclamp.torch.GradScaler(**settings))
+    advance(source, [False, True, False, False, False, False][:before])
+    if way in ("pickle", "deepcopy"):
+        target = pickle.loads(pickle.dumps(source)) if way == "pickle" else copy.deepcopy(source)
+    else:
+        target = torch.amp.GradScaler("cpu") if way == "to torch" else syclamp.torch.GradScaler()
+        if before == 1:
+            advance(target, [True])  # one that is already in use
+        file = io.BytesIO()
+        torch.save(source.state_dict(), file)
+        file.seek(0)
+        target.load_state_dict(torch.load(file, weights_only=True))
+    assert target.get_scale() == source.get_scale() and target.get_growth_factor() == 3.0
+    rest = [False] * 5 + [True, False]
+    assert advance(target, rest) == advance(source, rest)
+
+
+def test_state_of_a_policy_with_memory_is_complete():
+    """Megatron's hysteresis counts overflows, which PyTorch's five entries do not hold."""
+    source, target = syclamp.torch.GradScaler(policy="megatron"), syclamp.torch.GradScaler(policy="megatron")
+    first = advance(source, [True, True])
+    assert first[0] == (2.0**32, 0) and first[1] == (2.0**31, 0)
+    target.load_state_dict(source.state_dict())
+    assert advance(target, [True])[0] == (2.0**30, 0)
+
+
+@pytest.mark.parametrize("way", ["state_dict", "pickle"])
+def test_a_loaded_state_can_be_saved_before_the_first_scale(way):
+    """The hysteresis of the source must survive a scaler that has loaded it and has not been used."""
+    source, between, target = (syclamp.torch.GradScaler(policy="megatron") for _ in range(3))
+    advance(source, [True])  # one more overflow halves the scale
+    between.load_state_dict(source.state_dict())
+    if way == "pickle":
+        target = pickle.loads(pickle.dumps(between))
+    else:
+        target.load_state_dict(between.state_dict())
+    assert advance(target, [True]) == [(2.0**31, 0)]
+
+
+def test_pickling_leaves_no_old_state_behind():
+    """A state that is saved between step and update has only the entries of PyTorch."""
+    scaler = syclamp.torch.GradScaler(policy="megatron")
+    advance(scaler, [True])
+    pickle.dumps(scaler)
+    advance(scaler, [True])
+    p = torch.nn.Parameter(torch.ones(3))
+    p.grad = torch.ones(3)
+    scaler.step(syclamp.torch.SGD([p]))
+    assert "syclamp" not in scaler.state_dict()
