@@ -21,7 +21,8 @@ namespace backends {
 struct device_facts {
   bool is_cpu = false;
   bool is_gpu = false;
-  std::uint32_t vendor_id = 0;  ///< as on the PCI bus
+  std::uint32_t vendor_id = 0;           ///< as on the PCI bus
+  std::uint32_t min_sub_group_size = 0;  ///< the smallest that the device offers; 0: it reports none
 };
 
 inline constexpr std::uint32_t intel_vendor = 0x8086;

@@ -13,6 +13,7 @@ namespace syclamp::backends {
 // clang-format off
 inline constexpr auto profiles = std::to_array<profile>({
 #include "backends/cpu.inc"
+#include "backends/intel_xe_hpg.inc"
 #include "backends/intel_gpu.inc"
 #include "backends/nvidia_gpu.inc"
 #include "backends/amd_gpu.inc"

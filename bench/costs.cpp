@@ -89,8 +89,6 @@ std::optional<cost> loss_scaling(const engine& engine, const settings& options) 
 
 // --- Host time: until the call returns, on a queue that has nothing to do -------------------------------------------
 
-constexpr settings small_model{.elements = 100'000, .tensors = 50, .repetitions = 1001};
-
 double host_seconds(const engine& engine, const std::function<void()>& submit) {
   engine.wait();
   const auto start = std::chrono::steady_clock::now();
@@ -134,6 +132,8 @@ std::optional<cost> new_addresses(const engine& engine, const settings&) {
 #if defined(SYCL_EXT_ONEAPI_KERNEL_COMPILER)
 
 namespace experimental = sycl::ext::oneapi::experimental;
+
+constexpr settings small_model{.elements = 100'000, .tensors = 50, .repetitions = 1001};
 
 sycl::kernel_bundle<sycl::bundle_state::executable> empty_kernels(const engine& engine) {
   auto text = experimental::create_kernel_bundle_from_source(

@@ -66,7 +66,7 @@ def in_flight(data):
             rows.append([device, f"{needed / 1000:.1f}", name, *(f"{number / 1000:.0f} ({number / needed:.2f})" for number in reached), target])
     listed = "".join(f"- `{kernel}` on {device}, {', '.join(entry['types'])}: {entry['reason']}\n"
                      for device, kernels in data["shortfalls"].items() for kernel, entry in kernels.items())
-    sources = "".join(f"- {device}: {'; '.join(facts['sources'])}\n" for device, facts in collection.DEVICES.items())
+    sources = "".join(f"- {device}: {source}\n" for device, facts in collection.DEVICES.items() for source in facts["sources"])
     return (f"{data['date']}. KB per compute unit; in parentheses, the multiple of what the device needs. Each figure is that of the kernel of\n"
             f"the class that has the fewest bytes in flight.\n\n{table(rows)}\n"
             + (f"Below the target:\n\n{listed}\n" if listed else "") + f"Sources of the inputs:\n\n{sources}")

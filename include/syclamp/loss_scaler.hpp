@@ -260,8 +260,8 @@ class SYCLAMP_API loss_scaler {
   void load(const scaler_snapshot& snapshot);
 
   /// Allocates the memory for a list of gradients, so that no later call allocates. Also sends changed addresses of the
-  /// list to the device. (`unscale`, joint steps and `step_accumulated` compile their kernels at the first call, unless
-  /// `engine::compile_all` has.)
+  /// list to the device. (`scale`, `unscale`, joint steps and `step_accumulated` compile their kernels at the first
+  /// call, unless `engine::compile_all` has.)
   void prepare(const tensor_list& gradients);
 
   const engine& get_engine() const;  ///< the engine from the constructor

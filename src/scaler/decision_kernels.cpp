@@ -30,7 +30,6 @@ factor decision_kernels::scale_factor(kernels::factor_kind kind) const {
 void decision_kernels::prepare() const {
   launch::kernel_library& library = engine_.kernels();
   library.prepare(launch::update_scale);
-  library.prepare(launch::convert_list);
   if (has_one_kernel()) return library.prepare(launch::inspect_step);
   library.prepare(launch::decide_gradients);
   if (has_one_scale()) return library.prepare(launch::inspect_chunks);

@@ -14,13 +14,19 @@
 
 namespace syclamp::kernels {
 
+/// What was bad among the elements that a work-item has overwritten. A whole `chunk_statistics` would take three times
+/// the local memory, and fewer groups would run at a time.
+struct overwritten_bad {
+  std::uint32_t inf_count = 0, nan_count = 0, first_nonfinite = no_bad_element;
+};
+
 /// Leaves the unscaled elements of a piece in an FP32 tensor, unless that is absent. An Inf or NaN in a tensor that is
 /// unscaled in place is counted before it is overwritten: unscaling might change it, or create others.
 template <bool InPlace>
 struct unscaling_piece {
   std::uint64_t address;
   factor_pair factor;
-  chunk_statistics* bad;
+  overwritten_bad* bad;
   std::uint64_t begin;  ///< where in its tensor the chunk begins
 
   bool is_aligned(unsigned lanes) const { return address % (lanes * sizeof(float)) == 0; }
@@ -58,9 +64,9 @@ struct unscaling {
   const std::uint64_t* addresses;
   float divisor;
   factor_pair factor;
-  chunk_statistics* bad;  ///< of this work-item, in local memory
+  overwritten_bad* bad;  ///< of this work-item, in local memory
 
-  void begin_chunk() const { *bad = nothing_found(); }
+  void begin_chunk() const { *bad = {}; }
 
   template <typename Format, typename Add>
   [[gnu::always_inline]] void act_on(const segment& piece, Add add) const {
@@ -75,7 +81,13 @@ struct unscaling {
       add(unscaling_piece<false>{address, factor, bad, begin});
     }
   }
-  chunk_statistics counted() const { return *bad; }
+  chunk_statistics counted() const {
+    chunk_statistics found = nothing_found();
+    found.inf_count = bad->inf_count;
+    found.nan_count = bad->nan_count;
+    found.first_nonfinite = bad->first_nonfinite;
+    return found;
+  }
   float scale() const { return divisor; }
   bool has_overwritten(const segment& piece) const { return addresses[piece.tensor()] == piece.address(); }
 };
@@ -85,7 +97,7 @@ struct unscale_chunks {
   using walk = chunk_walk<Tuning>;
   struct shared {
     typename walk::shared of_walk;
-    chunk_statistics bad[Tuning.group_size];
+    overwritten_bad bad[Tuning.group_size];
   };
 
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, const std::uint64_t* addresses,

@@ -255,22 +255,23 @@ struct tile_walk {
     typename as::type a[tile_rows * Multiplier::a_stride];
     typename as::type b[depth * Multiplier::b_stride];
   };
-  struct alignas(32) shared {  // matrix units load whole rows
-    union {
-      blocks in[Multiplier::buffers];
-      float c[tile_rows * Multiplier::c_stride];
-    };
+  struct result {
+    float c[tile_rows * Multiplier::c_stride];
     float bias[tile_columns];
+  };
+  union alignas(32) shared {  // matrix units load whole rows
+    blocks in[Multiplier::buffers];
+    result out;  // when the last blocks have been multiplied
   };
 
   template <typename... Args>
   [[gnu::always_inline]] static void run(const work_item& item, shared& local, Args... args) {
     const product mine = product::of_group<tile_rows, tile_columns>(item, args...);
-    stager<as_float, 1, tile_columns, tile_columns, Lanes, GroupSize>::run(item, mine.bias, 0, mine.tile_column,
-                                                                           local.bias);
     Multiplier multiplier(item);
     multiply(item, mine, local, multiplier, std::integral_constant<unsigned, Multiplier::buffers>{});
-    multiplier.store(item, local.c);
+    stager<as_float, 1, tile_columns, tile_columns, Lanes, GroupSize>::run(item, mine.bias, 0, mine.tile_column,
+                                                                           local.out.bias);
+    multiplier.store(item, local.out.c);
     item.barrier();
     write(item, mine, local);
   }
@@ -325,8 +326,8 @@ struct tile_walk {
         const std::uint32_t in_row = i / across, in_column = i % across * Lanes;
         const std::uint32_t row = mine.tile_row + in_row, column = mine.tile_column + in_column;
         const std::uint64_t first = row * mine.end.stride + column;
-        const auto sum = load_pack<Lanes, false>(local.c + in_row * Multiplier::c_stride + in_column, 0);
-        const auto bias = load_pack<Lanes, false>(local.bias + in_column, 0);
+        const auto sum = load_pack<Lanes, false>(local.out.c + in_row * Multiplier::c_stride + in_column, 0);
+        const auto bias = load_pack<Lanes, false>(local.out.bias + in_column, 0);
         if (row < rows && column < columns) {
           if (columns - column < Lanes) {
             finish_pack(mine.end, out, part_of_pack<Lanes>{first, columns - column}, sum, bias);

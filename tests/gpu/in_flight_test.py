@@ -41,7 +41,7 @@ def planted(data):
              "one pack under way": (True, complaints("H100", "inspect_chunks", "FP16", 8)),
              "half the work-items": (True, complaints("H100", "convert_list", "items", 256)),
              "a loop is not found": (True, complaints("B200", "adam_step", "BF16", None)),
-             "a listed kernel falls further": (True, complaints("B200", "unscale_chunks", "FP16", 16)),
+             "a listed kernel falls further": (True, complaints("B200", "sgd_step", "BF16", 16)),
              "a shortfall without a target": (True, complaints(shortfalls={**data["shortfalls"], "A100": {"sgd_step": {"types": ["FP16"]}}})),
              "a shortfall without need": (True, complaints(shortfalls={**data["shortfalls"], **listed})),
              "less than a device without a target needs": (False, complaints("A100", "sgd_step", "FP16", 1))}

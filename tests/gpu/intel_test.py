@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every kernel of the profile intel_gpu compiles with Intel's GPU compiler, within the figures of tests/gpu/intel.json.
+"""Every kernel compiles with Intel's GPU compiler for the profile of each device, within the figures of tests/gpu/intel.json.
 
     intel_test.py [--build FOLDER] [--sycl FOLDER]            compares; ends with status 77 if the compiler is not in the cache
     intel_test.py [--build FOLDER] [--sycl FOLDER] --write    writes the figures of the compiler in the cache
@@ -24,7 +24,8 @@ def main():
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     golden = json.loads(DATA.read_text())
-    program, found = load_report("intel").collect(arguments.build, arguments.sycl, list(golden["devices"]))
+    report = load_report("intel")
+    program, found = report.collect(arguments.build, arguments.sycl, {device: report.PROFILES[device] for device in golden["devices"]})
     if arguments.write:
         golden.update(compiler=program.version, date=str(datetime.date.today()), kernels=by_kernel(found))
         DATA.write_text(rows_as_text(golden))

@@ -393,4 +393,5 @@ def test_a_record_names_the_first_overflow_of_the_backward_pass():
         p.grad = torch.full((3,), value)
     scaler.step(optimizer)
     scaler.update()
+    _core.torch_wait()
     assert scaler.ledger()[-1].first_nonfinite_name == "parameter 1 of group 0"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which profile a device gets if the best one is too large for it. The devices are made up.
 #include <string>
+#include <string_view>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -58,9 +59,12 @@ TEST_CASE("a device gets the first profile that matches and fits, and a note say
   CHECK_THAT(choice.note, ContainsSubstring("\"nvidia_gpu\" does not fit") && ContainsSubstring("work-items") &&
                               ContainsSubstring("\"generic\" is used instead"));
 
+  const backends::device_facts amd{.is_gpu = true, .vendor_id = backends::amd_vendor};
+  const profile& amd_gpu = *backends::find("amd_gpu");
   small = roomy();
-  small.local_memory = nvidia_gpu.local_memory - 1;
-  CHECK(choose_profile(nvidia, small).tuning == &generic);
+  small.local_memory = amd_gpu.local_memory - 1;
+  REQUIRE(small.local_memory >= generic.local_memory);
+  CHECK(choose_profile(amd, small).tuning == &generic);
 }
 
 TEST_CASE("if no profile of its family fits, a device gets any that fits") {
@@ -76,13 +80,30 @@ TEST_CASE("if no profile of its family fits, a device gets any that fits") {
                        MessageMatches(ContainsSubstring("no tuning profile fits") && ContainsSubstring("allows 1")));
 }
 
-TEST_CASE("every profile fits a device that has no more than SYCL promises, or falls back to one that does") {
+TEST_CASE("every device gets a profile that fits, even if it has no more than SYCL promises") {
   // SYCL 2020 promises 32 KiB of local memory. Work-groups of 256 are what all GPUs of the last ten years have.
   const device_limits promised{.max_group_size = 256, .local_memory = 32 * 1024};
   CHECK(misfit(generic, promised).empty());
   for (const profile& tuned : backends::profiles) {
-    const backends::device_facts gpu{.is_gpu = true, .vendor_id = backends::intel_vendor};
-    if (tuned.matches(gpu)) CHECK(misfit(*choose_profile(gpu, promised).tuning, promised).empty());
+    CAPTURE(tuned.name);
+    CHECK(tuned.local_memory <= promised.local_memory);
+  }
+  struct expectation {
+    backends::device_facts device;
+    std::string_view profile;
+  };
+  const expectation devices[] = {
+      {{.is_cpu = true, .vendor_id = backends::amd_vendor}, "cpu"},
+      {{.is_gpu = true, .vendor_id = backends::nvidia_vendor, .min_sub_group_size = 32}, "nvidia_gpu"},
+      {{.is_gpu = true, .vendor_id = backends::amd_vendor, .min_sub_group_size = 64}, "amd_gpu"},
+      // Both profiles for Intel GPUs have groups of 512.
+      {{.is_gpu = true, .vendor_id = backends::intel_vendor, .min_sub_group_size = 8}, "generic"},
+      {{.is_gpu = true, .vendor_id = backends::intel_vendor, .min_sub_group_size = 16}, "generic"},
+      {{.is_gpu = true}, "generic"},
+  };
+  for (const expectation& expected : devices) {
+    CAPTURE(expected.device.vendor_id, expected.device.min_sub_group_size);
+    CHECK(choose_profile(expected.device, promised).tuning->name == expected.profile);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <bit>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -20,6 +21,10 @@ TEST_CASE("a device gets the profile of its family") {
   CHECK(choose({.is_cpu = true, .vendor_id = backends::intel_vendor}).name == "cpu");
   CHECK(choose({.is_cpu = true, .vendor_id = backends::amd_vendor}).name == "cpu");
   CHECK(choose({.is_gpu = true, .vendor_id = backends::intel_vendor}).name == "intel_gpu");
+  CHECK(choose({.is_gpu = true, .vendor_id = backends::intel_vendor, .min_sub_group_size = 16}).name == "intel_gpu");
+  CHECK(choose({.is_gpu = true, .vendor_id = backends::intel_vendor, .min_sub_group_size = 8}).name == "intel_xe_hpg");
+  CHECK(choose({.is_gpu = true, .vendor_id = backends::nvidia_vendor, .min_sub_group_size = 8}).name == "nvidia_gpu");
+  CHECK(choose({.is_cpu = true, .vendor_id = backends::intel_vendor, .min_sub_group_size = 8}).name == "cpu");
   CHECK(choose({.is_gpu = true, .vendor_id = backends::nvidia_vendor}).name == "nvidia_gpu");
   CHECK(choose({.is_gpu = true, .vendor_id = backends::amd_vendor}).name == "amd_gpu");
   CHECK(choose({.is_gpu = true, .vendor_id = 0xffff}).name == "generic");
@@ -32,6 +37,12 @@ TEST_CASE("a maker is known by id, or else by name") {
   CHECK(vendor_of(0, "Advanced Micro Devices, Inc.") == backends::amd_vendor);
   CHECK(vendor_of(0, "Intel(R) Corporation") == backends::intel_vendor);
   CHECK(vendor_of(0x1234, "Abacus Ltd.") == 0x1234);
+}
+
+TEST_CASE("the smallest sub-group of a device is known, in whatever order the device reports its sizes") {
+  CHECK(smallest(std::vector<std::size_t>{8, 16, 32}) == 8);
+  CHECK(smallest(std::vector<std::size_t>{32, 16}) == 16);
+  CHECK(smallest({}) == 0);
 }
 
 TEST_CASE("profiles have names of their own and sizes that kernels can use") {

@@ -80,7 +80,7 @@ class compiler:
                 return {"error": str(problem)}
             text = assembly.read_text()
             kernels = kernel_figures(text)
-            found = {DECORATION.sub("", symbol): {"loops": of_kernel} for symbol, of_kernel in loops.of_amd(text).items()}
+            found = {DECORATION.sub("", symbol): {"loops": kernel_loops} for symbol, kernel_loops in loops.amd_loops(text).items()}
             return {"kernels": kernels, "loops": found} if kernels else {"error": "the compiler's output has no kernels"}
 
     def compile(self, module, device):

@@ -20,13 +20,18 @@ def codes(profile):
     return [device["code"] for device in DEVICES.values() if device["profile"] == profile]
 
 
+def profiles(vendor):
+    """The profiles of a vendor's devices."""
+    return list(dict.fromkeys(device["profile"] for device in DEVICES.values() if device["profile"].startswith(f"{vendor}_")))
+
+
 def row(kernel, profile, items, loops):
     """The work-items of a kernel on a compute unit and the bytes that each of them has under way, by type."""
     by_type = {name: kernels.bytes_per_item(kernel, profile, name, loops) for name in kernels.TYPES}
     return {"items": items, **by_type}
 
 
-def of_nvidia(build, sycl):
+def nvidia_rows(build, sycl):
     if figures.find_ptxas() is None or figures.find_nvdisasm() is None:
         raise gpu_spirv.missing("ptxas or nvdisasm is neither in PATH nor in the cache; run tools/ptx/fetch")
     others = [family for family in figures.families() if family not in kernels.families()]
@@ -43,37 +48,38 @@ def group_size(kernel, profile):
     return kernels.numbers(profile, kernels.operation_class(kernel)[1])["group_size"]
 
 
-def from_spirv(build, profile, program, items):
+def from_spirv(build, vendor, program, items):
     """`items(facts, group, figures, local)` are the work-items on a compute unit."""
     if program is None:
-        raise gpu_spirv.missing(f"the compiler is not in the cache; run tools/{profile.removesuffix('_gpu')}/fetch")
+        raise gpu_spirv.missing(f"the compiler is not in the cache; run tools/{vendor}/fetch")
     names = {family.replace("/", "-") for family in kernels.families()}
-    ready = {name: data for name, data in gpu_spirv.ready_kernels(build, profile).items() if name in names}
-    found = gpu_spirv.compile_all(program, ready, codes(profile))
-    for device, facts in DEVICES.items():
-        if facts["profile"] == profile:
-            yield device, {name: row(name, profile, items(facts, group_size(name, profile), figure, result["loops"][name]),
-                                     result["loops"][name]["loops"])
-                           for result in found[facts["code"]].values() for name, figure in result.get("kernels", {}).items()
-                           if kernels.operation_class(name)}
+    for profile in profiles(vendor):
+        ready = {name: data for name, data in gpu_spirv.ready_kernels(build, profile).items() if name in names}
+        found = gpu_spirv.compile_all(program, ready, codes(profile))
+        for device, facts in DEVICES.items():
+            if facts["profile"] == profile:
+                yield device, {name: row(name, profile, items(facts, group_size(name, profile), figure, result["loops"][name]),
+                                         result["loops"][name]["loops"])
+                               for result in found[facts["code"]].values() for name, figure in result.get("kernels", {}).items()
+                               if kernels.operation_class(name)}
 
 
-def of_amd(build, _):
-    return from_spirv(build, "amd_gpu", amd_compiler.find(), lambda facts, group, figure, _: residency.amd(
+def amd_rows(build, _):
+    return from_spirv(build, "amd", amd_compiler.find(), lambda facts, group, figure, _: residency.amd(
         facts, group, figure["vgprs"], figure["local memory"]))
 
 
-def of_intel(build, _):
-    return from_spirv(build, "intel_gpu", intel_compiler.find(), lambda facts, group, figure, code: residency.intel(
+def intel_rows(build, _):
+    return from_spirv(build, "intel", intel_compiler.find(), lambda facts, group, figure, code: residency.intel(
         facts, group, figure["simd"], figure["registers"], code["local memory"]))
 
 
 def collect(build, sycl):
     """({device: {kernel: row}}, [why a vendor was left out])"""
     found, reasons = {}, []
-    for vendor, of_vendor in (("NVIDIA", of_nvidia), ("AMD", of_amd), ("Intel", of_intel)):
+    for vendor, vendor_rows in (("NVIDIA", nvidia_rows), ("AMD", amd_rows), ("Intel", intel_rows)):
         try:
-            found.update((device, dict(sorted(rows.items()))) for device, rows in of_vendor(build, sycl))
+            found.update((device, dict(sorted(rows.items()))) for device, rows in vendor_rows(build, sycl))
         except gpu_spirv.missing as problem:
             reasons.append(f"{vendor}: {problem}")
     return {device: found[device] for device in DEVICES if device in found}, reasons

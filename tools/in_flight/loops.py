@@ -63,7 +63,7 @@ def sass_uses(step, registers):
     return any(int(number) in registers for number in re.findall(r"\bR(\d+)\b", operands))
 
 
-def of_sass(text):
+def sass_loops(text):
     """{symbol: [summary of a loop]}"""
     found = {}
     for part in re.split(r"^\s*\.section\s+\.text\.", text, flags=re.M)[1:]:
@@ -94,7 +94,7 @@ def amd_waits(step, loaded):
     return bool(loaded) and re.match(r"s_waitcnt.*vmcnt", step) is not None
 
 
-def of_amd(assembly):
+def amd_loops(assembly):
     """{symbol: [summary of a loop]}"""
     found = {}
     for name, body in re.findall(r"^(__sycl_kernel_syclamp_\w+):[^\n]*\n(.*?)^\s*\.section", assembly, flags=re.M | re.S):
@@ -133,7 +133,7 @@ def intel_uses(step, registers):
     return any(int(number) in registers for number in re.findall(r"\br(\d+)", operands))
 
 
-def of_intel(assembly):
+def intel_loops(assembly):
     """[summary of a loop] of one kernel."""
     code = []
     for line in assembly.splitlines():

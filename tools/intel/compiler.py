@@ -73,7 +73,7 @@ class compiler:
                 if code.exists() and symbol.startswith("__sycl_kernel_syclamp_"):
                     figures["fp64"] = len(re.findall(r":df\b", code.read_text()))
                     named[short_name(symbol)] = figures
-                    found_loops[short_name(symbol)] = {"local memory": local.get(symbol, 0), "loops": loops.of_intel(code.read_text())}
+                    found_loops[short_name(symbol)] = {"local memory": local.get(symbol, 0), "loops": loops.intel_loops(code.read_text())}
             return {"kernels": named, "loops": found_loops} if named else {"error": "the compiler's output has no kernels"}
 
     def compile(self, module, device):

@@ -48,12 +48,19 @@ def loops_of(tool, ptx, arch):
     if program is None:
         return {}
     tool.run("ptxas", f"-arch={arch}", ptx, "-o", binary)
-    return loops.of_sass(tool.run(program, "-c", binary))
+    return loops.sass_loops(tool.run(program, "-c", binary))
+
+
+def tool_version(program):
+    """The name and the version of one of NVIDIA's tools, or None without it."""
+    if program is None:
+        return None
+    text = subprocess.run([program, "--version"], text=True, capture_output=True).stdout
+    return f"{pathlib.Path(program).name} " + (re.search(r"\bV([\d.]+)", text) or ["", "of unknown version"])[1]
 
 
 def ptxas_version():
-    text = subprocess.run(["ptxas", "--version"], text=True, capture_output=True).stdout
-    return "ptxas " + (re.search(r"\bV([\d.]+)", text) or ["", "of unknown version"])[1]
+    return tool_version("ptxas")
 
 
 def families(kind="[A-Z_]+"):
@@ -111,7 +118,7 @@ def collect(build, sycl, archs, skipped=()):
     tool.compiler(build / "ptx")
     library = (sycl / "lib/libsycl-jit.so").stat()
     tools = [(ROOT / "tools/ptx" / name).read_text() for name in ("ptx", "compile_ptx.cpp")]
-    depends = (FORMAT, ptxas_version(), find_nvdisasm() is not None, pathlib.Path(loops.__file__).read_text(), *archs, *tools, library.st_size, library.st_mtime_ns)
+    depends = (FORMAT, ptxas_version(), tool_version(find_nvdisasm()), pathlib.Path(loops.__file__).read_text(), *archs, *tools, library.st_size, library.st_mtime_ns)
 
     def figures(family):
         source = tool.run(build / "bin/kernel_source", PROFILE, family)

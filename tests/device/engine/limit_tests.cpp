@@ -118,13 +118,14 @@ TEST_CASE("law 9: results have the same bits on devices with other numbers of co
 TEST_CASE("two devices, two contexts and two queues work at once, from two threads", "[limits]") {
   const optimizer_settings settings = adamw{.lr = 0.01};
   const auto devices = two_devices();
-  const sycl::context one{devices.front()};
+  const sycl::context shared_context{devices.front()};
   const auto in_order = sycl::property_list{sycl::property::queue::in_order{}};
   const std::vector<std::vector<engine>> pairs = {
       {engine(sycl::queue{devices[0], in_order}), engine(sycl::queue{devices[1], in_order})},
       {engine(sycl::queue{sycl::context(devices[0]), devices[0], in_order}),
        engine(sycl::queue{sycl::context(devices[0]), devices[0], in_order})},
-      {engine(sycl::queue{one, devices[0], in_order}), engine(sycl::queue{one, devices[0], in_order})}};
+      {engine(sycl::queue{shared_context, devices[0], in_order}),
+       engine(sycl::queue{shared_context, devices[0], in_order})}};
 
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     CAPTURE(i);
