@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorded steps and spike guards: the bits of the calls themselves, and no crash whatever the function does.
+#include <cmath>
+#include <memory>
+
 #include <sycl/sycl.hpp>
 
 #include "tests/c/support.hpp"
@@ -109,8 +112,8 @@ TEST_CASE("a recorded step keeps what its calls use") {
     handles = {scaler, optimizer, max_norm.data()};
     ok(syclamp_recorded_step_create(engine(), calls, &handles, SYCLAMP_RECORD_IF_POSSIBLE, step.address()));
   }
-  std::vector<device_floats*> others;  // the allocator hands out what was freed, and writes over it
-  for (int i = 0; i < 16; ++i) others.push_back(new device_floats(std::vector<float>(4, inf)));
+  std::vector<std::unique_ptr<device_floats>> others;  // the allocator hands out what was freed, and writes over it
+  for (int i = 0; i < 16; ++i) others.push_back(std::make_unique<device_floats>(std::vector<float>(4, inf)));
   if (has_graphs()) {
     ok(syclamp_recorded_step_run(step));
     ok(syclamp_recorded_step_run(step));
@@ -118,7 +121,6 @@ TEST_CASE("a recorded step keeps what its calls use") {
   } else {
     CHECK(syclamp_recorded_step_run(step) == SYCLAMP_INVALID_HANDLE);  // the calls themselves find no objects
   }
-  for (const device_floats* other : others) delete other;
 }
 
 TEST_CASE("a block that is freed inside a recording lives as long as the recorded step") {
