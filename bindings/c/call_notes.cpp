@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bindings/c/objects.hpp"
 #include "syclamp/error.hpp"
 
 namespace syclamp::c {
@@ -20,6 +21,11 @@ bool note_taking::is_active() noexcept { return present_notes != nullptr; }
 
 void note_object(object_kind kind, const std::shared_ptr<void>& object) {
   if (present_notes == nullptr) return;
+  if (engine_of({kind, object})->engine.queue() != present_notes->engine->engine.queue())
+    throw invalid_argument(
+        "the function of a recorded step uses an object of another queue, whose commands would run now and never "
+        "again; "
+        "make all objects of a step with one engine");
   auto& objects = present_notes->objects;
   const auto is_same = [&](const known_object& known) { return known.object == object; };
   if (std::none_of(objects.begin(), objects.end(), is_same)) objects.push_back({kind, object});

@@ -13,8 +13,11 @@
 
 namespace syclamp::c {
 
+struct engine_object;
+
 /// What the calls of one thread have used.
 struct call_notes {
+  const engine_object* engine = nullptr;            ///< of the step; objects of other queues are refused
   std::vector<known_object> objects;                ///< each one once
   std::vector<std::shared_ptr<const void>> blocks;  ///< of memory
   syclamp_status failure = SYCLAMP_OK;              ///< status of the first call that failed
@@ -34,6 +37,7 @@ class note_taking {
 };
 
 // Called wherever an object or a block is looked up, or a call fails. They do nothing if no notes are taken.
+// `note_object` throws invalid_argument if the object belongs to another queue than the step.
 void note_object(object_kind kind, const std::shared_ptr<void>& object);
 void note_block(const std::shared_ptr<const void>& block);
 void note_failure(syclamp_status status, const char* message) noexcept;

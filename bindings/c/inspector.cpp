@@ -38,7 +38,7 @@ syclamp_status syclamp_inspector_create(syclamp_tensor_list list, syclamp_inspec
     const auto detail = checked_enumeration(level, syclamp::inspection_level::histogram, "the argument level");
     syclamp::inspector made(object->list, detail);
     const std::uint32_t results = detail == syclamp::inspection_level::list ? 1 : std::max(1u, object->list.groups());
-    syclamp::device_array<syclamp::clip_result> clips(object->engine->engine, results);
+    syclamp::device_array<syclamp::clip_result> clips(object->engine->engine, results, syclamp::clip_result{});
     *inspector =
         make_handle<syclamp_inspector>(std::make_shared<inspector_object>(object, std::move(made), std::move(clips)));
   });

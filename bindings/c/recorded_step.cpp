@@ -20,7 +20,9 @@ namespace {
 /// Calls the caller's function, and notes what it uses. The whole fails if a call inside it fails: a graph that lacks a
 /// command, or copies from memory of the host, must never run.
 void make_calls(syclamp_step_calls calls, void* user, call_notes& notes) {
+  const engine_object* engine = notes.engine;
   notes = {};
+  notes.engine = engine;
   std::int32_t result = 0;
   {
     const note_taking taking(notes);
@@ -58,6 +60,7 @@ syclamp_status syclamp_recorded_step_create(syclamp_engine engine, syclamp_step_
     need_no_recording("create the other recorded step before this one");
     const call_order order{object.get()};
     const auto notes = std::make_shared<call_notes>();
+    notes->engine = object.get();
     syclamp::recorded_step made(object->engine, [calls, user, notes] { make_calls(calls, user, *notes); }, chosen);
     *step = make_handle<syclamp_recorded_step>(std::make_shared<recorded_object>(object, notes, std::move(made)));
   });

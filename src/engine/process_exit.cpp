@@ -70,7 +70,7 @@ void need_compiler() {
 void need_thread() {
   if (has_ended)
     throw misuse_error(
-        "the process is exiting and this thread can no longer compile or launch kernels; use syclamp before main() "
+        "this thread is ending and can no longer compile or launch kernels; use syclamp before the thread or main() "
         "returns, or in a new thread");
   watch_thread();
 }

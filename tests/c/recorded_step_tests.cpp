@@ -209,6 +209,17 @@ TEST_CASE("a recording that fails changes nothing, whatever its function returns
   CHECK(run.model.read() == std::vector<float>(4, 0.5f));
 }
 
+TEST_CASE("a recorded step refuses objects of another queue") {
+  owned<syclamp_engine> other;
+  ok(syclamp_engine_create(nullptr, other.address()));
+  owned<syclamp_scaler> scaler;
+  ok(syclamp_scaler_create(other, nullptr, nullptr, scaler.address()));
+  CHECK(record_ignoring([&] { static_cast<void>(syclamp_scaler_begin_step(scaler, nullptr)); }) ==
+        SYCLAMP_INVALID_ARGUMENT);
+  CHECK(std::string(syclamp_last_error()).find("make all objects of a step with one engine") != std::string::npos);
+  ok(syclamp_scaler_begin_step(scaler, nullptr));  // nothing had run
+}
+
 TEST_CASE("a step without prepare, and a consensus, cannot be recorded") {
   if (!has_graphs()) SKIP("the device has no graphs");
   syclamp_recorded_step made = nullptr;

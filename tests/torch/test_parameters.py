@@ -74,3 +74,29 @@ def test_a_weight_that_moved_and_changed_is_not_lost():
     assert torch.equal(parameters[4].detach(), torch.full((1000,), 8.0, dtype=torch.float16))
     assert torch.equal(optimizer.state[parameters[4]]["master"], torch.full((1000,), 8.0))
     assert torch.equal(optimizer.state[parameters[0]]["master"], kept)
+
+
+def test_a_cleared_state_starts_again():
+    """The core keeps the memory that it writes to until it notices that the state is another one."""
+    ours, theirs = make_parameters(), make_parameters()
+    for optimizer, parameters in ((syclamp.torch.AdamW(ours), ours), (torch.optim.AdamW(theirs), theirs)):
+        train(optimizer, parameters, make_gradients(2))
+        optimizer.state.clear()
+        train(optimizer, parameters, make_gradients(2))
+    assert distance(ours, theirs) <= allowed(theirs, 4, 1e-3)
+
+
+def test_new_parameters_of_a_group_begin_at_step_one():
+    """As torch.optim.AdamW: the bias correction of the first step belongs to moments of 0. A removed parameter leaves no state behind."""
+    all_parameters = []
+    for make in (syclamp.torch.AdamW, torch.optim.AdamW):
+        optimizer = make(make_parameters(), lr=0.5)
+        train(optimizer, optimizer.param_groups[0]["params"], make_gradients(5))
+        parameters = make_parameters(seed=8)
+        optimizer.param_groups[0]["params"] = list(parameters)
+        if make is torch.optim.AdamW:
+            optimizer.state.clear()
+        train(optimizer, parameters, make_gradients(1))
+        assert len(optimizer.state_dict()["state"]) == len(parameters)
+        all_parameters.append(parameters)
+    assert distance(*all_parameters) <= allowed(all_parameters[1], 1, 0.5)

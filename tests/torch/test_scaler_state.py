@@ -64,3 +64,17 @@ def test_pickling_leaves_no_old_state_behind():
     p.grad = torch.ones(3)
     scaler.step(syclamp.torch.SGD([p]))
     assert "syclamp" not in scaler.state_dict()
+
+
+def test_a_copy_keeps_a_changed_rule():
+    scaler = syclamp.torch.GradScaler(init_scale=4.0)
+    scaler.scale(torch.zeros(()))
+    scaler.set_growth_interval(1)
+    copied = pickle.loads(pickle.dumps(scaler))
+    p = torch.nn.Parameter(torch.ones(3))
+    p.grad = torch.ones(3)
+    optimizer = syclamp.torch.SGD([p])
+    copied.scale(torch.zeros(()))
+    copied.step(optimizer)
+    copied.update()
+    assert copied.get_scale() == 8.0

@@ -34,9 +34,10 @@ std::int32_t number(void* library, const std::string& name) {
   return function();
 }
 
-torch_functions find_all() {
-  const auto path = nb::cast<std::string>(nb::module_::import_("torch._C").attr("__file__"));
+torch_functions find_all(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);  // its dependencies are searched, too
+  if (library == nullptr)
+    throw nb::import_error(("syclamp.torch: the library of PyTorch, " + path + ", cannot be opened").c_str());
   torch_functions found{};
   need(library, "is_defined", &found.is_defined);
   need(library, "get_data_ptr", &found.get_data_ptr);
@@ -64,7 +65,9 @@ torch_functions find_all() {
 }  // namespace
 
 const torch_functions& torch_functions::get() {
-  static const torch_functions found = find_all();
+  // Python may switch threads during an import, which must not happen while C++ makes a static object.
+  const auto path = nb::cast<std::string>(nb::module_::import_("torch._C").attr("__file__"));
+  static const torch_functions found = find_all(path);
   return found;
 }
 

@@ -49,12 +49,14 @@ torch_optimizer::torch_optimizer(nb::handle tensor_class, std::string optimizer,
     : reader_(tensor_class),
       name_(std::move(optimizer)),
       watched_(std::move(watched)),
+      kept_(parameters),
       optimizer_(cpu_engine(), describe(parameters), settings_of(name_, groups)),
       addresses_(parameters_.size()),
       decision_(cpu_engine(), 1, sycl::usm::alloc::host) {}
 
 std::vector<parameter> torch_optimizer::describe(const nb::list& parameters) {
   std::vector<parameter> result;
+  for (nb::handle tensor : watched_) reader_.need_tensor(tensor, "a frozen parameter");
   for (nb::handle entry : parameters) {
     const auto values = nb::cast<nb::tuple>(entry);
     const auto name = nb::cast<std::string>(values[2]);

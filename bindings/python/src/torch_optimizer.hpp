@@ -75,6 +75,7 @@ class torch_optimizer {
   tensor_reader reader_;
   std::string name_;
   nanobind::list watched_;
+  nanobind::list kept_;  ///< parameters, masters and moments, whose memory the optimizer writes to
   std::vector<nanobind::object> tensors_;
   std::vector<described_parameter> parameters_;
   std::vector<std::int64_t> layouts_;

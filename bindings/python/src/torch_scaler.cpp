@@ -22,6 +22,7 @@ bool torch_scaler::step(torch_optimizer& optimizer, std::optional<float> max_nor
 
 const tensor_list& torch_scaler::list_of(std::uint64_t key, const nb::list& tensors) {
   std::vector<void*> addresses(tensors.size());
+  for (nb::handle tensor : tensors) reader_.need_tensor(tensor, "a gradient");
   if (const auto found = lists_.find(key); found != lists_.end() && found->second.layouts.size() == tensors.size()) {
     bool fits = true;
     for (std::size_t i = 0; fits && i < addresses.size(); ++i) {

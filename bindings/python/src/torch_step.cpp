@@ -109,8 +109,8 @@ void register_torch(nb::module_& module) {
   module.def("same_objects", &same_objects, "first"_a, "second"_a);
   module.def(
       "torch_reads_directly", [](bool is_direct) { tensor_reader::reads_directly = is_direct; }, "is_direct"_a,
-      "False: optimizers that are made from now on ask Python for each gradient, as with a PyTorch of unknown "
-      "version.");
+      "False: optimizers that are made from now on ask Python for each gradient, as with a PyTorch that lacks a "
+      "C++ function.");
   module.def("torch_wait", [] { cpu_engine().wait(); }, "Waits for all steps on CPU tensors.");
   module.def(
       "torch_host_waits", [] { return cpu_engine().statistics().waits; },

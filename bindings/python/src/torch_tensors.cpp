@@ -78,8 +78,7 @@ std::size_t tensor_reader::find_handle() {
   const nb::object tensor = nb::module_::import_("torch").attr("empty")(0);
   const std::size_t found = find_word(tensor.ptr(), sizeof(PyObject), sizeof(PyObject) + 2 * sizeof(void*), tensor);
   if (found == 0)
-    throw nb::import_error(
-        "syclamp.torch: the tensors of this PyTorch have an unknown layout; use PyTorch 2.10 to 2.15");
+    throw nb::import_error("syclamp.torch: the tensors of this PyTorch have an unknown layout; tests use PyTorch 2.15");
   return found;
 }
 
@@ -129,8 +128,14 @@ void tensor_reader::prefetch(PyObject* parameter, stage next) const {
   prefetch_storage(gradient);
 }
 
+/// By the type of the object itself: `isinstance` also accepts proxies and mocks, which only claim to be tensors.
+void tensor_reader::need_tensor(nb::handle object, const std::string& described) const {
+  if (PyType_IsSubtype(Py_TYPE(object.ptr()), reinterpret_cast<PyTypeObject*>(tensor_class_.ptr())) == 0)
+    throw nb::type_error((described + " is not a tensor of PyTorch").c_str());
+}
+
 tensor_layout tensor_reader::read(nb::handle tensor, const std::string& described) const {
-  if (!nb::isinstance(tensor, tensor_class_)) throw nb::type_error((described + " is not a tensor of PyTorch").c_str());
+  need_tensor(tensor, described);
   const std::string layout = text_of(tensor.attr("layout"));
   if (layout != "torch.strided")
     throw nb::type_error((described + " has the layout " + layout +

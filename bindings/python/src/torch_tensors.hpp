@@ -43,6 +43,9 @@ class tensor_reader {
   ///         the library does not know
   tensor_layout read(nanobind::handle tensor, const std::string& described) const;
 
+  /// \throws a Python TypeError if this is not a tensor. `handle_of` must not be called for other objects.
+  void need_tensor(nanobind::handle object, const std::string& described) const;
+
   /// The same for a tensor that is probably as it was: its address if the tensor still has this type and these strides.
   /// \return false if something else than the address has changed
   bool read_again(tensor_handle tensor, const expected_layout& expected, void** address) const;

@@ -42,8 +42,7 @@ TEST_CASE("an exit handler that was registered after the first use can do everyt
   for (const char* subject : {"engine", "queue", "list", "scale", "wait", "preset", "end"})
     CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
   for (const char* subject : {"step", "inspect"})
-    CHECK_THAT(text,
-               ContainsSubstring(std::string(subject) + ": refused, the process is exiting and this thread can no"));
+    CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": refused, this thread is ending and can no"));
 }
 
 TEST_CASE("a thread that it starts can do both, and so can a handler that is the first to use the library") {

@@ -92,6 +92,7 @@ class GradScaler(torch.amp.GradScaler):
         self._native = _core.TorchScaler(torch.Tensor, self._policy, self._init_scale, *self._rule, self._ledger_size)
         if self._snapshot is not None:
             self._native.load(self._snapshot)
+            self._native.set_rule(*self._rule)  # it may be newer than the snapshot
             self._snapshot = None
         if self._init_growth_tracker != 0 or self._native.scale() != self._init_scale:
             self._native.load_pytorch(self._torch_state(self._init_scale, self._init_growth_tracker))

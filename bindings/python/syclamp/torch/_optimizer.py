@@ -120,6 +120,8 @@ class FusedOptimizer(torch.optim.Optimizer):
         """Sends hyper-parameters that have changed. False: they need another kernel, or the groups have other parameters."""
         if len(self.param_groups) != len(self._sent):
             return False
+        if any(self.state.get(p, {}).get("step") is not step for p, step in self._first_of_groups):
+            return False  # the state was cleared
         if not all(_core.same_objects(group["params"], members) for group, members in zip(self.param_groups, self._members)):
             return False
         for index, group in enumerate(self.param_groups):
@@ -140,13 +142,19 @@ class FusedOptimizer(torch.optim.Optimizer):
         self._members: list[list[torch.Tensor]] = []  # parameters per group, with those that are frozen
         self._steps: list[torch.Tensor] = []
         self._trained: list[torch.Tensor] = []  # parameters with state, in the order of the core
+        self._first_of_groups: list[tuple[torch.Tensor, torch.Tensor]] = []  # a parameter of each group, with the count of the group
         self._has_stepped = False
         self._is_applied_by_scaler = False
 
     def _make_core(self) -> _core.TorchOptimizer:
         self._save_tensor_moments()
-        steps = [self.applied_steps(index) for index in range(len(self.param_groups))]
+        # By the parameters' own state: the groups may be others than those of the old core.
+        steps = [max((self._steps_of(self.state[p]) for p in group["params"] if p in self.state), default=0) for group in self.param_groups]
         self._core = None
+        present = {p for group in self.param_groups for p in group["params"]}
+        for p in self._trained:
+            if p not in present:
+                self.state.pop(p, None)  # PyTorch's state_dict fails on state of a parameter that is in no group
         entries, watched, trained = [], [], []
         for index, group in enumerate(self.param_groups):
             for position, p in enumerate(group["params"]):
@@ -157,7 +165,7 @@ class FusedOptimizer(torch.optim.Optimizer):
                 else:
                     watched.append(p)
         # A backward pass makes gradients from the last parameter to the first, and so they lie in memory. The same order makes a step with
-        # thousands of tensors up to a third faster: a processor fetches memory ahead only in the order of addresses.
+        # thousands of tensors faster (docs/performance.md): a processor fetches memory ahead only in the order of addresses.
         trained.reverse()
         self._steps = [torch.tensor(float(count)) for count in steps]
         self._members = [list(group["params"]) for group in self.param_groups]
@@ -168,6 +176,7 @@ class FusedOptimizer(torch.optim.Optimizer):
             state["step"] = self._steps[index]
             moments = self._moments(self.param_groups[index])
             entries.append((p, index, name, state.get("master"), *(state[moment] for moment in moments)))
+        self._first_of_groups = [(p, self._steps[index]) for index, p in {index: p for p, index, _ in trained}.items()]
         self._sent = [self._settings(group) for group in self.param_groups]
         core = _core.TorchOptimizer(torch.Tensor, self._kind, entries, watched, self._sent)
         core.set_steps(steps)
