@@ -43,7 +43,7 @@ model::layer model::make_layer(const std::string& name, std::uint64_t inputs, st
     made.bias_master = typed_array(engine_, outputs, element_type::float32);
     made.bias = is_copied ? typed_array(engine_, outputs, compute) : made.bias_master;
     made.bias_gradient = typed_array(engine_, outputs, gradient);
-    engine_.queue().fill(made.bias_master.floats(), 0.0f, outputs).wait();
+    engine_.queue().memset(made.bias_master.floats(), 0, outputs * sizeof(float)).wait();
     add_parameter(name + " bias", made.bias_master, made.bias, made.bias_gradient);
   }
   made.sums = typed_array(engine_, rows * outputs, formats_.accumulate);

@@ -14,6 +14,14 @@
 
 namespace SYCLAMP_NAMESPACE {
 
+/// True if `sycl::queue::fill` launches a kernel of DPC++'s own header, as on Level Zero. A library that an ordinary
+/// compiler has built has no device code for that kernel.
+bool fills_by_kernel(const sycl::queue& queue);
+
+/// The same as `sycl::queue::fill`, without a kernel: byte by byte for the first element, then copies that double what
+/// is filled. The queue must be in order.
+sycl::event fill_by_copies(sycl::queue& queue, void* target, const void* value, std::size_t bytes, std::size_t count);
+
 /// An engine's queue. Members have the names that they have in `sycl::queue`, and throw device_error.
 class command_queue {
  public:
@@ -33,7 +41,10 @@ class command_queue {
 
   template <typename T>
   sycl::event fill(T* target, const std::type_identity_t<T>& value, std::size_t count) const {
-    return translated("fill", [&] { return queue_.fill(target, value, count); });
+    return translated("fill", [&] {
+      if (fills_by_kernel(queue_)) return fill_by_copies(queue_, target, &value, sizeof value, count);
+      return queue_.fill(target, value, count);
+    });
   }
 
  private:

@@ -42,7 +42,7 @@ inline void need_runtime() {
   if (is_runtime_gone()) exiting::refuse_runtime();
 }
 
-/// \throws misuse_error if the compiler of the kernels is gone
+/// \throws misuse_error if the runtime or the compiler of the kernels is gone, or this thread has ended
 void need_compiler();
 
 /// \throws misuse_error if this thread has lost what SYCL needs to compile or launch

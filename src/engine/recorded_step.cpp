@@ -49,6 +49,7 @@ std::optional<finished_graph> record(sycl::queue queue, const std::function<void
 }
 
 sycl::event replay(sycl::queue& queue, const finished_graph& graph) {
+  need_thread();
   return translated("recorded_step", [&] { return queue.ext_oneapi_graph(graph); });
 }
 

@@ -7,6 +7,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "engine/command_queue.hpp"
 #include "engine/device_memory.hpp"
 #include "syclamp/syclamp.hpp"
 
@@ -88,4 +89,17 @@ TEST_CASE("a device array is neither made nor read while a graph is recorded") {
   if (!recorded_step(engine, [] {}).is_recorded()) SKIP("there are no graphs");
   CHECK_THROWS_AS(recorded_step(engine, [&] { device_array<float>(engine, 2); }), misuse_error);
   CHECK_THROWS_AS(recorded_step(engine, [&] { array.to_vector(); }), misuse_error);
+}
+
+TEST_CASE("memory is filled by copies where a fill would launch a kernel of DPC++") {
+  const engine engine;
+  for (const std::size_t count : {0, 1, 2, 3, 63, 64, 65, 1000}) {
+    CAPTURE(count);
+    device_array<std::uint32_t> words(engine, count + 2, 7u);
+    const std::uint32_t word = 0x01020304u;
+    fill_by_copies(engine.queue(), words.data() + 1, &word, sizeof word, count).wait();
+    std::vector<std::uint32_t> expected(count + 2, word);
+    expected.front() = expected.back() = 7u;
+    CHECK(words.to_vector() == expected);
+  }
 }
