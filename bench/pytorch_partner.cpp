@@ -4,9 +4,9 @@
 //     pytorch_partner ELEMENTS TENSORS GRADIENTS [float16|float32] [apart]
 //
 // GRADIENTS is a file of raw numbers, already scaled by 1024: FP16, with an FP16 copy of the weights, or FP32, without
-// one. With `apart`, each tensor has memory of its own, as in PyTorch; else all lie one after the other. Requests are
-// words on standard input: `step`, answered by its seconds; `weights FILE`, which writes the FP32 weights there. They
-// begin at 1.
+// one. With `apart`, each tensor is a separate allocation, as in PyTorch; without it, all share one allocation.
+// Requests are words on standard input: `step`, answered by its seconds; `weights FILE`, which writes the FP32 weights
+// there. They begin at 1.
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace syclamp;
 
-/// Copies of tensors, each in memory of its own.
+/// Copies of tensors, each in a separate allocation.
 class separate_tensors {
  public:
   explicit separate_tensors(const std::vector<tensor>& tensors) {

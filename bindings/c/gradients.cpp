@@ -16,12 +16,6 @@ using namespace syclamp::c;
 
 namespace {
 
-/// Gives unscaled gradients to the caller, unless the caller does not want them.
-void hand_over(syclamp::unscaled_gradients made, const std::shared_ptr<list_object>& list, syclamp_unscaled* wanted) {
-  if (wanted != nullptr)
-    *wanted = make_handle<syclamp_unscaled>(std::make_shared<unscaled_object>(list->engine, std::move(made), list));
-}
-
 /// The inspection of a list that decides whether an operation writes; null: it always does.
 const syclamp::inspection* condition(const inspector_object* inspector, const list_object& list) {
   if (inspector == nullptr) return nullptr;

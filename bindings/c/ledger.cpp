@@ -11,16 +11,6 @@
 
 using namespace syclamp::c;
 
-namespace {
-
-/// The size of the elements of a caller's array for results; 0: the caller wants none.
-template <typename Struct>
-std::size_t result_size(const Struct* results, std::size_t capacity, const char* argument) {
-  return results == nullptr || capacity == 0 ? 0 : checked_size(results, argument);
-}
-
-}  // namespace
-
 syclamp_status syclamp_ledger_read(const char* text, syclamp_step_record* records, size_t capacity, size_t* count) {
   return guarded(__func__, [&] {
     need(text, "text");
@@ -38,12 +28,12 @@ syclamp_status syclamp_ledger_replay(const char* text, const syclamp_policy* pol
   return guarded(__func__, [&] {
     need(text, "text");
     const size_t size = checked_size(report, "report");
-    const size_t each = result_size(results, capacity, "results");
+    const size_t result_bytes = result_size(results, capacity, "results");
     const syclamp::scaling_policy chosen = to_policy(policy);
     const syclamp::replay_report found = syclamp::replay_ledger(syclamp::read_ledger(text), chosen);
-    if (each != 0)
+    if (result_bytes != 0)
       for (size_t i = 0; i < std::min(capacity, found.results.size()); ++i)
-        write_struct(element(results, i, each), from_simulated(found.results[i]), each);
+        write_struct(element(results, i, result_bytes), from_simulated(found.results[i]), result_bytes);
     write_struct(report,
                  {.struct_size = size,
                   .steps = found.steps,

@@ -42,6 +42,11 @@ std::shared_ptr<engine_object> engine_of(const known_object& known) {
   return nullptr;
 }
 
+void hand_over(unscaled_gradients made, const std::shared_ptr<list_object>& list, syclamp_unscaled* wanted) {
+  if (wanted != nullptr)
+    *wanted = make_handle<syclamp_unscaled>(std::make_shared<unscaled_object>(list->engine, std::move(made), list));
+}
+
 call_order::call_order(std::vector<const engine_object*> engines) {
   std::sort(engines.begin(), engines.end());
   engines.erase(std::unique(engines.begin(), engines.end()), engines.end());

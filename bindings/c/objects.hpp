@@ -106,6 +106,9 @@ struct recorded_object {
 /// The engine with which an object was made.
 std::shared_ptr<engine_object> engine_of(const known_object& known);
 
+/// Gives unscaled gradients to the caller, unless the caller does not want them.
+void hand_over(unscaled_gradients made, const std::shared_ptr<list_object>& list, syclamp_unscaled* wanted);
+
 /// The object of a caller's handle.
 /// \throws handle_error if the handle is null, no longer exists or is of another kind
 template <typename Object>

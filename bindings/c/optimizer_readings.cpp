@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimizer's readings, and its state for programs that keep checkpoints of their own.
+// What can be read from an optimizer, and its state for programs that write checkpoints themselves.
 #include <algorithm>
 #include <memory>
 #include <vector>

@@ -119,7 +119,7 @@ syclamp_status syclamp_simulate(const syclamp_policy* policy, const char* trace,
                                 size_t capacity, size_t* count) {
   return guarded(__func__, [&] {
     need(trace, "trace");
-    const size_t size = results == nullptr || capacity == 0 ? 0 : checked_size(results, "results");
+    const size_t size = result_size(results, capacity, "results");
     const auto steps = syclamp::read_trace(trace);
     syclamp::scaler_snapshot scaler = syclamp::scaler_snapshot::fresh(to_policy(policy));
     for (size_t i = 0; i < steps.size(); ++i) {

@@ -36,11 +36,6 @@ void keep(scaler_object& scaler, const std::shared_ptr<void>& object) {
   if (std::find(scaler.used.begin(), scaler.used.end(), object) == scaler.used.end()) scaler.used.push_back(object);
 }
 
-void hand_over(syclamp::unscaled_gradients made, const std::shared_ptr<list_object>& list, syclamp_unscaled* wanted) {
-  if (wanted != nullptr)
-    *wanted = make_handle<syclamp_unscaled>(std::make_shared<unscaled_object>(list->engine, std::move(made), list));
-}
-
 /// The list of an optimizer's unscaled gradients: the FP32 gradients themselves, or the optimizer's FP32 shadow.
 std::shared_ptr<list_object> unscaled_list(const std::shared_ptr<optimizer_object>& optimizer) {
   const syclamp::tensor_list& list = optimizer->optimizer.unscaled_gradients();

@@ -40,6 +40,12 @@ std::size_t checked_size(const Struct* given, const char* argument) {
   return size;
 }
 
+/// The size of the elements of a caller's array for results; 0: the caller wants none.
+template <typename Struct>
+std::size_t result_size(const Struct* results, std::size_t capacity, const char* argument) {
+  return results == nullptr || capacity == 0 ? 0 : checked_size(results, argument);
+}
+
 /// Copies a caller's struct. Fields that it does not have are 0.
 template <typename Struct>
 Struct read_struct(const Struct* given, const char* argument) {

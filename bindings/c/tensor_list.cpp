@@ -29,7 +29,7 @@ block_owner owner_of(const list_object& list, std::size_t index, const void* add
 void need_own_addresses(const list_object& list) {
   if (list.owner)
     throw syclamp::misuse_error(
-        "the list is the FP32 shadow of an optimizer, whose addresses are fixed; make a list of your own");
+        "the list is the FP32 shadow of an optimizer, whose addresses are fixed; create another list");
 }
 
 bool is_read_only(const syclamp::tensor_list& list, std::size_t index) {

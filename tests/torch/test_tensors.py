@@ -101,6 +101,19 @@ def test_writes_of_pytorch_reach_the_master():
     assert torch.equal(p.detach(), torch.full((8,), 8.0, dtype=torch.float16))
 
 
+@pytest.mark.parametrize("steps_before", [0, 1])
+def test_a_gradient_without_memory_is_refused(steps_before):
+    p = torch.nn.Parameter(torch.zeros(8))
+    p.grad = torch.ones(8)
+    optimizer = syclamp.torch.SGD([p], lr=1.0)
+    for _ in range(steps_before):
+        optimizer.step()
+    p.grad.untyped_storage().resize_(0)
+    with pytest.raises(TypeError, match="the gradient of parameter 0 of group 0 has no memory"):
+        optimizer.step()
+    assert torch.equal(p.detach(), torch.full((8,), -float(steps_before)))
+
+
 def test_what_is_no_tensor_is_refused():
     with pytest.raises(TypeError, match="parameter 0 of group 0 is not a tensor of PyTorch"):
         _core.TorchOptimizer(torch.Tensor, "sgd", [(3, 0, "parameter 0 of group 0", None)], [], [{"lr": 1.0}])

@@ -60,19 +60,18 @@ std::vector<parameter> torch_optimizer::describe(const nb::list& parameters) {
   for (nb::handle entry : parameters) {
     const auto values = nb::cast<nb::tuple>(entry);
     const auto name = nb::cast<std::string>(values[2]);
-    tensors_.emplace_back(values[0]);
-    PyObject* tensor = tensors_.back().ptr();
-    const tensor_layout layout = reader_.read(tensors_.back(), name);
+    const nb::handle tensor = values[0];
+    const tensor_layout layout = reader_.read(tensor, name);
     if (layout.type == element_type::float64)
       throw nb::type_error((name + " has the type torch.float64; supported are torch.float32, torch.float16 and "
                                    "torch.bfloat16, so convert the model with .float()")
                                .c_str());
     if (!layout.is_dense())
       throw nb::value_error((name + " has gaps or overlaps in memory; make it contiguous first").c_str());
-    const nb::object gradient = tensors_.back().attr("grad");
+    const nb::object gradient = tensor.attr("grad");
     const element_type gradient_type =
         gradient.is_none() ? layout.type : reader_.read(gradient, "the gradient of " + name).type;
-    if (nb::cast<bool>(tensors_.back().attr("is_neg")()))
+    if (nb::cast<bool>(tensor.attr("is_neg")()))
       throw nb::value_error((name + " is a negated view of other memory; call resolve_neg() on it first").c_str());
     parameter made{.gradient = {nullptr, layout.count, gradient_type},
                    .model = {layout.data, layout.count, layout.type},
@@ -84,14 +83,14 @@ std::vector<parameter> torch_optimizer::describe(const nb::list& parameters) {
     for (std::size_t i = 4; i < values.size(); ++i)
       made.states[i - 4] = reader_.read(values[i], "a moment of " + name).data;
     result.push_back(std::move(made));
-    parameters_.push_back({.tensor = tensor,
+    parameters_.push_back({.tensor = tensor.ptr(),
                            .data = layout.data,
                            .place = layouts_.size(),
                            .dimensions = static_cast<std::uint32_t>(layout.shape.size()),
                            .type = layout.type,
                            .gradient_type = gradient_type,
                            .has_master = has_master,
-                           .version = reader_.version_of(tensor)});
+                           .version = reader_.version_of(tensor.ptr())});
     layouts_.insert(layouts_.end(), layout.shape.begin(), layout.shape.end());
     layouts_.insert(layouts_.end(), layout.strides.begin(), layout.strides.end());
   }
@@ -108,12 +107,13 @@ bool torch_optimizer::read_gradient(std::size_t index, tensor_handle gradient, n
   if (reader_.read_again(gradient, layout_of(stored, stored.gradient_type), &addresses_[index]) &&
       !reader_.is_negated(gradient, holder))
     return true;
-  const nb::object found = tensors_[index].attr("grad");
+  const nb::handle tensor = stored.tensor;
+  const nb::object found = tensor.attr("grad");
   const std::string described = "the gradient of " + optimizer_.gradients().name(index);
   if (reader_.read(found, described).type != stored.gradient_type) return false;
   // The optimizer walks through gradients in the order of the parameter's memory.
-  const nb::object copy = nb::module_::import_("torch").attr("empty_like")(tensors_[index].attr("detach")(),
-                                                                           nb::arg("dtype") = found.attr("dtype"));
+  const nb::object copy =
+      nb::module_::import_("torch").attr("empty_like")(tensor.attr("detach")(), nb::arg("dtype") = found.attr("dtype"));
   copy.attr("copy_")(found.attr("detach")());
   addresses_[index] = reader_.read(copy, described).data;
   copies_.push_back(copy);

@@ -55,7 +55,7 @@ class torch_optimizer {
  private:
   /// One of possibly thousands, which each step reads: small, and without allocations.
   struct described_parameter {
-    PyObject* tensor;  ///< kept alive by `tensors_`
+    PyObject* tensor;  ///< kept alive by `kept_`
     void* data;
     std::size_t place;  ///< of shape and strides in `layouts_`
     std::uint32_t dimensions;
@@ -76,7 +76,6 @@ class torch_optimizer {
   std::string name_;
   nanobind::list watched_;
   nanobind::list kept_;  ///< parameters, masters and moments, whose memory the optimizer writes to
-  std::vector<nanobind::object> tensors_;
   std::vector<described_parameter> parameters_;
   std::vector<std::int64_t> layouts_;
   fused_optimizer optimizer_;

@@ -155,16 +155,20 @@ tensor_layout tensor_reader::read(nb::handle tensor, const std::string& describe
                           "; supported are torch.float32, torch.float16 and torch.bfloat16")
                              .c_str());
   std::int64_t dimensions = 0, *shape = nullptr, *strides = nullptr;
-  if (functions_.get_data_ptr(handle, &result.data) != 0 || functions_.get_dim(handle, &dimensions) != 0 ||
-      functions_.get_sizes(handle, &shape) != 0 || functions_.get_strides(handle, &strides) != 0)
-    throw nb::type_error((described + " has no memory of its own; its type is " +
-                          text_of(nb::type_name(tensor.type())) + ", but syclamp.torch works on ordinary tensors")
+  bool is_stored = functions_.get_data_ptr(handle, &result.data) == 0 && functions_.get_dim(handle, &dimensions) == 0 &&
+                   functions_.get_sizes(handle, &shape) == 0 && functions_.get_strides(handle, &strides) == 0;
+  if (is_stored) {
+    result.shape.assign(shape, shape + dimensions);
+    result.strides.assign(strides, strides + dimensions);
+    result.count =
+        std::accumulate(shape, shape + dimensions, std::uint64_t{1},
+                        [](std::uint64_t product, std::int64_t n) { return product * static_cast<std::uint64_t>(n); });
+    is_stored = result.data != nullptr || result.count == 0;
+  }
+  if (!is_stored)
+    throw nb::type_error((described + " has no memory that can be read; its type is " +
+                          text_of(nb::type_name(tensor.type())) + ", but syclamp.torch needs ordinary tensors")
                              .c_str());
-  result.shape.assign(shape, shape + dimensions);
-  result.strides.assign(strides, strides + dimensions);
-  result.count =
-      std::accumulate(shape, shape + dimensions, std::uint64_t{1},
-                      [](std::uint64_t product, std::int64_t n) { return product * static_cast<std::uint64_t>(n); });
   return result;
 }
 
@@ -183,7 +187,8 @@ bool tensor_reader::read_again(tensor_handle tensor, const expected_layout& expe
     // The stride of a dimension with one element means nothing.
     if (strides[i] != expected.strides[i] && expected.shape[i] > 1) return false;
   }
-  return functions_.get_data_ptr(tensor, address) == 0;
+  if (functions_.get_data_ptr(tensor, address) != 0) return false;
+  return *address != nullptr || std::find(expected.shape.begin(), expected.shape.end(), 0) != expected.shape.end();
 }
 
 }  // namespace syclamp::python

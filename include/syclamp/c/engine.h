@@ -103,8 +103,7 @@ SYCLAMP_C_API syclamp_status syclamp_engine_depend_on(syclamp_engine engine, con
 
 /// Makes an event that is complete when all work of the engine is that was submitted so far.
 /// \param engine  the engine
-/// \param event   address of a `sycl::event`, to which the new event is assigned. The library cannot check this
-/// address.
+/// \param event   address of a `sycl::event`, which is overwritten. The library cannot check this address.
 SYCLAMP_C_API syclamp_status syclamp_engine_get_event(syclamp_engine engine, void* event);
 
 #ifdef __cplusplus

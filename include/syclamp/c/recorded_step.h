@@ -9,10 +9,12 @@
 ///       return syclamp_scaler_update(run->scaler);
 ///     }
 ///
-///     syclamp_scaler_prepare(run.scaler, gradients);                        // allocates, which a recording cannot
+///     syclamp_scaler_prepare(run.scaler, gradients);  // allocates, which a recording cannot
 ///     syclamp_recorded_step_create(engine, calls, &run, SYCLAMP_RECORD_IF_POSSIBLE, &step);
-///     for (…) { …; syclamp_recorded_step_run(step); }                       // your forward and backward pass comes
-///     first
+///     for (…) {
+///       …  // your forward and backward pass
+///       syclamp_recorded_step_run(step);
+///     }
 #ifndef SYCLAMP_C_RECORDED_STEP_H
 #define SYCLAMP_C_RECORDED_STEP_H
 
