@@ -29,10 +29,6 @@ std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uin
 /// Rows of the arena: weights, then moments, then unscaled gradients.
 constexpr std::size_t weight_row = 0, first_state_row = 1, shadow_row = 1 + max_states, arena_rows = shadow_row + 1;
 
-bool is_gradient_type(element_type type) {
-  return std::find(std::begin(gradient_types), std::end(gradient_types), type) != std::end(gradient_types);
-}
-
 void check_parameter(std::size_t index, const parameter& checked, const storage_options& options) {
   const auto who = described(index, checked.name);
   const auto count = checked.gradient.count();

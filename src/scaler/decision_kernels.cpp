@@ -66,7 +66,7 @@ gradient_workspace decision_kernels::make_workspace(const tensor_list& gradients
   const bool has_details = !has_one_scale() || leaves_out_some;
   const inspection_level level = has_details ? inspection_level::tensors : inspection_level::list;
   inspection_workspace workspace(gradients, level, options_.scales);
-  if (leaves_out_some) workspace.prepare_kernels();
+  if (leaves_out_some || !table.has_gradient_types) workspace.prepare_kernels();
   return {std::move(workspace), std::move(decisions), leaves_out_some, has_no_squares};
 }
 
@@ -103,13 +103,14 @@ sycl::event decision_kernels::add_up_and_decide(const gradient_workspace& list,
                                   list.decisions());
 }
 
-/// Inspects and decides, in one kernel. Without any chunk there is only a decision.
+/// Inspects and decides, in one kernel if all types are those of gradients. Without any chunk there is only a decision.
 sycl::event decision_kernels::inspect_step(const gradient_workspace& list, const kernels::scalar_argument& max_norm,
                                            std::uint32_t mode) const {
   const auto& table = list.inspection.tensors().prepared();
   launch::kernel_library& library = engine_.kernels();
   const auto groups = library.groups_for(launch::inspect_step, table.chunks);
-  if (groups == 0) return add_up_and_decide(list, max_norm, mode);
+  if (!table.has_gradient_types) list.inspection.inspect_chunks();
+  if (!table.has_gradient_types || groups == 0) return add_up_and_decide(list, max_norm, mode);
   return library.submit(engine_.queue(), launch::inspect_step, groups, table.addresses, table.starts, table.kinds,
                         table.tensors, list.inspection.statistics(), list.inspection.result(), memory_.get(),
                         states_.get(), open_steps_.get(), max_norm.address, max_norm.value, mode, list.index,

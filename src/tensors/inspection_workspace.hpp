@@ -29,6 +29,9 @@ class inspection_workspace {
   sycl::event inspect(const kernels::scalar_argument& scale, std::uint32_t stride = 0,
                       bool adds_replicated = true) const;
 
+  /// Without details: writes the statistics of each chunk.
+  void inspect_chunks() const;
+
   /// Without details: unscales the elements and writes the statistics of each chunk. The lists have been checked.
   void unscale_chunks(const tensor_list& unscaled, const kernels::scalar_argument& scale) const;
 
@@ -59,7 +62,6 @@ class inspection_workspace {
     usm_array<exponent_histogram> histogram;
   };
 
-  void inspect_chunks() const;
   sycl::event inspect_details(const kernels::scalar_argument& scale, std::uint32_t stride, bool adds_replicated) const;
   void count_exponents() const;
 

@@ -19,6 +19,7 @@ struct SYCLAMP_HIDDEN tensor_list::table {
   std::uint32_t tensors;
   std::uint32_t replicated;  ///< how many of the tensors all ranks hold alike
   std::uint64_t chunks;
+  bool has_gradient_types = true;  ///< each tensor has a type that optimizers accept
 
   std::uint64_t id;           ///< no other list of this process has it
   std::uint64_t version = 0;  ///< of the addresses

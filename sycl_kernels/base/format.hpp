@@ -4,6 +4,7 @@
 #pragma once
 
 #include <iterator>
+#include <type_traits>
 
 #include "sycl_kernels/base/pack.hpp"
 #include "sycl_kernels/base/round.hpp"
@@ -248,7 +249,19 @@ template <typename Action>
   }
 }
 
-/// Types that have numbers whose squares are not normal FP32 numbers.
-inline constexpr element_type wide_types[] = {element_type::bfloat16, element_type::float32, element_type::float64};
+/// A type of a tensor list whose types are all among `Types`.
+template <const auto& Types, typename Action>
+[[gnu::always_inline]] inline void with_listed_format(element_type type, Action action) {
+  if constexpr (std::size(Types) == std::size(element_types)) {  // all types
+    with_format(type, action);
+  } else {
+    with_checked_format_among<Types>(type, action);
+  }
+}
+
+/// Whether a type has numbers whose squares are not normal FP32 numbers.
+template <typename Format>
+inline constexpr bool has_wide_range =
+    sizeof(typename Format::bits) > 1 && !std::is_same_v<Format, format<element_type::float16>>;
 
 }  // namespace syclamp::kernels

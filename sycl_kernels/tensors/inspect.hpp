@@ -42,10 +42,10 @@ using tally_for =
 
 /// The second reading of a piece that is not finite: how many elements are bad in which way, where the first one is,
 /// and as `amax_bits` the largest of the others.
-template <unsigned GroupSize>
+template <unsigned GroupSize, const auto& Types = element_types>
 [[gnu::always_inline]] inline chunk_statistics census(const work_item& item, const segment& piece) {
   chunk_statistics found = nothing_found();
-  with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
+  with_listed_format<Types>(piece.type(), [&](auto format) __attribute__((always_inline)) {
     using number = decltype(format);
     using word = typename number::word;
     const auto* elements = piece.data<number>();
@@ -89,7 +89,7 @@ inline std::int32_t needed_unit(const chunk_statistics& found) {
 /// are left out. Next to squares above 2^128 theirs are negligible; where the sum is below 2^-100 all their elements
 /// are zero.
 /// \param scale  by which the elements are multiplied: not 1 if they were unscaled in place before
-template <reduction_tuning Tuning, bool Magnitudes>
+template <reduction_tuning Tuning, bool Magnitudes, const auto& Types = element_types>
 [[gnu::always_inline]] inline chunk_statistics sums_in_unit(const work_item& item, const segment& piece,
                                                             std::int32_t unit, float scale) {
   // The fourth root of the unit: with one before and one after the scale, no product on the way leaves the range.
@@ -97,14 +97,16 @@ template <reduction_tuning Tuning, bool Magnitudes>
   constexpr unsigned lanes = Tuning.second_pass_lanes;
   using values = pack<float, lanes>;
   values squares = 0, lost = 0, magnitudes = 0;
-  with_format_among<wide_types>(piece.type(), [&](auto format) __attribute__((always_inline)) {
-    const typed_stream<decltype(format)> elements{piece.address()};
-    for_each_pack<lanes, Tuning.group_size>(item, piece, false, [&](auto place) __attribute__((always_inline)) {
-      const values x = elements.template load<lanes>(place) * root * scale * root, square = x * x;
-      lost += rounding_loss(squares, square);
-      squares += square;
-      if constexpr (Magnitudes) magnitudes += __builtin_elementwise_abs(x) * root * root;
-    });
+  with_format_among<Types>(piece.type(), [&]<typename Format>(Format) __attribute__((always_inline)) {
+    if constexpr (has_wide_range<Format>) {
+      const typed_stream<Format> elements{piece.address()};
+      for_each_pack<lanes, Tuning.group_size>(item, piece, false, [&](auto place) __attribute__((always_inline)) {
+        const values x = elements.template load<lanes>(place) * root * scale * root, square = x * x;
+        lost += rounding_loss(squares, square);
+        squares += square;
+        if constexpr (Magnitudes) magnitudes += __builtin_elementwise_abs(x) * root * root;
+      });
+    }
   });
   chunk_statistics found = nothing_found();
   found.sum_of_squares = sum_lanes<float, lanes>(squares + lost);
@@ -215,8 +217,9 @@ template <reduction_tuning Tuning, typename Format, unsigned Lanes, bool Blocks,
       piece, [&](const auto& also) __attribute__((always_inline)) { add_packs<Tuning>(item, piece, counts, also); });
 }
 
-/// The chunks of a list, one record each. `Effect` is what else is done with the elements on the way.
-template <reduction_tuning Tuning>
+/// The chunks of a list whose types are among `Types`, one record each. `Effect` is what else is done with the elements
+/// on the way.
+template <reduction_tuning Tuning, const auto& Types = element_types>
 struct chunk_walk {
   struct shared {
     chunk_statistics statistics[Tuning.group_size];
@@ -233,14 +236,14 @@ struct chunk_walk {
         chunk_statistics bad = effect.counted();
         for (segment piece(table, chunk); piece.exists(); piece.next())
           bad = merge(bad, effect.has_overwritten(piece) ? census_of_unscaled<Tuning.group_size>(item, piece)
-                                                         : census<Tuning.group_size>(item, piece));
+                                                         : census<Tuning.group_size, Types>(item, piece));
         return bad;
       };
       const auto sum_up = [&](std::int32_t unit) __attribute__((always_inline)) {
         chunk_statistics sums = nothing_found();
         for (segment piece(table, chunk); piece.exists(); piece.next()) {
           const float scale = effect.has_overwritten(piece) ? effect.scale() : 1.0f;
-          sums = merge(sums, sums_in_unit<Tuning, false>(item, piece, unit, scale));
+          sums = merge(sums, sums_in_unit<Tuning, false, Types>(item, piece, unit, scale));
         }
         return sums;
       };
@@ -255,7 +258,7 @@ struct chunk_walk {
                                             std::uint32_t chunk, const Effect& effect) {
     found = nothing_found();
     for (segment piece(table, chunk); piece.exists();)
-      with_format(piece.type(), [&](auto format) __attribute__((always_inline)) {
+      with_listed_format<Types>(piece.type(), [&](auto format) __attribute__((always_inline)) {
         found = merge(gather_type<decltype(format)>(item, piece, effect), found);
       });
   }
