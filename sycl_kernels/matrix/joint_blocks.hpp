@@ -81,7 +81,7 @@ struct no_blocks {
 /// have no blocks of so few rows. The host never chooses an empty kernel (src/matrix/joint_matrix.cpp).
 template <typename Number, unsigned Rows, unsigned Columns, unsigned PartColumns, blocks_tuning Tuning>
 using joint_product = tile_walk<
-    block_multiplier<std::conditional_t<(Rows >= Tuning.min_block_rows && target_has_blocks<Rows, Columns>),
+    block_multiplier<std::conditional_t<(Rows >= Tuning.min_block_rows && target_has_blocks<Number, Rows, Columns>),
                                         joint_blocks<Number, Rows, Columns, PartColumns>, no_blocks<PartColumns>>,
                      Tuning>,
     Tuning.max_lanes, Tuning.group_size>;

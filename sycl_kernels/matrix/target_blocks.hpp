@@ -4,22 +4,31 @@
 //
 //   host                     all shapes: joint_matrix is a placeholder there
 //   SPIR-V                   all shapes: the device's driver compiles them, and may refuse
-//   NVIDIA, sm_80 and later  16 × 16 × 16, for FP16 and BF16
-//   NVIDIA before sm_80      none: FP16 and BF16 are used together, and there is no BF16
+//   NVIDIA                   16 × 16 × 16: FP16 on all targets of DPC++, BF16 from sm_80 on
 //   AMD                      none: DPC++ has blocks for gfx90a only, and they have not been verified
 #pragma once
+
+#include <sycl/sycl.hpp>
+
+#if defined(SYCL_EXT_ONEAPI_MATRIX)
 
 namespace syclamp::kernels {
 
 #if !defined(__SYCL_DEVICE_ONLY__) || defined(__SPIR__) || defined(__SPIRV__)
-template <unsigned Rows, unsigned Columns>
+template <typename Number, unsigned Rows, unsigned Columns>
 inline constexpr bool target_has_blocks = true;
-#elif __has_builtin(__mma_bf16_m16n16k16_mma_f32)  // true only if the target has the instruction
-template <unsigned Rows, unsigned Columns>
-inline constexpr bool target_has_blocks = Rows == 16 && Columns == 16;
 #else
-template <unsigned Rows, unsigned Columns>
+template <typename Number, unsigned Rows, unsigned Columns>
 inline constexpr bool target_has_blocks = false;
+// A builtin is there only if the target has its instruction.
+#if __has_builtin(__hmma_m16n16k16_mma_f32f32)
+template <>
+inline constexpr bool target_has_blocks<sycl::half, 16, 16> = true;
+#endif
+#if __has_builtin(__mma_bf16_m16n16k16_mma_f32)
+template <>
+inline constexpr bool target_has_blocks<sycl::ext::oneapi::bfloat16, 16, 16> = true;
+#endif
 #endif
 
 /// For an ahead-of-time build, which checks that its device code has what its host code expects.
@@ -30,3 +39,5 @@ inline constexpr bool target_is_nvidia = false;
 #endif
 
 }  // namespace syclamp::kernels
+
+#endif

@@ -18,7 +18,8 @@ using backends::profiles;
 
 #if defined(SYCL_EXT_ONEAPI_MATRIX) && defined(SYCLAMP_AOT_TARGETS)
 static_assert(
-    !has_nvidia_blocks(SYCLAMP_AOT_TARGETS) || !kernels::target_is_nvidia || kernels::target_has_blocks<16, 16>,
+    !has_nvidia_blocks(SYCLAMP_AOT_TARGETS) || !kernels::target_is_nvidia ||
+        kernels::target_has_blocks<sycl::ext::oneapi::bfloat16, 16, 16>,
     "host code would use matrix units for which there is no device code: this CUDA toolkit is too old for BF16");
 #endif
 
