@@ -4,8 +4,8 @@
    ahead_of_time.py CLANG_TIDY SYCL_INCLUDE ALL_KERNELS_FOLDER
 
 Kernels need a clang, and clang-tidy is one. Every operation is instantiated for every profile, so the test fails if a kernel and
-its row in src/launch/operations.def disagree. What is compiled is the host's part of SYCL. tests/gpu/cuda_preset_test.py compiles
-the same sources as device code for NVIDIA GPUs. No test compiles them as device code for Intel or AMD GPUs.
+its row in src/launch/operations.def disagree. What is compiled is the host's part of SYCL. tests/gpu/preset_test.py compiles the
+kernels as device code for NVIDIA and AMD GPUs. The run-time compiler's tests compile the same kernels for Intel GPUs.
 """
 import pathlib
 import subprocess

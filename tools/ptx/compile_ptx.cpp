@@ -3,7 +3,8 @@
 //   compile_ptx SOURCE OUTPUT [--arch=sm_80] [COMPILER OPTION…]
 //   compile_ptx SOURCE --check [--arch=sm_80] [COMPILER OPTION…]
 // An OUTPUT that ends in .spv gets SPIR-V. With --arch, the PTX is for that architecture; without it, for the
-// compiler's default, sm_75. --check stops after the front end, which reports all errors in the source.
+// compiler's default, sm_75. --check stops after the front end, which reports all errors in the source. It also takes
+// architectures of AMD GPUs, such as gfx90a, for which the compiler has no device libraries.
 //
 // It calls `compileSYCL` and `addToJITConfiguration`, private functions of DPC++'s in-process compiler (libsycl-jit of
 // release 2026.2). The types below repeat their interface. Another release may differ, so only maintainers' tools may
@@ -80,6 +81,7 @@ void configure(configure_function put, std::uint32_t number, std::string_view te
 // release opens it as a file that does not exist. open() below therefore returns the copy.
 constexpr std::string_view device_library_name = "nvptx64-nvidia-cuda/libspirv.l64.signed_char.bc";
 std::string_view device_library;
+constexpr std::string_view amd_library_name = "devicelib-amdgcn-amd-amdhsa.bc";  // it does not exist
 bool stop_after_front_end = false;
 
 std::vector<std::string_view> readable_segments(const dl_phdr_info& module) {
@@ -126,8 +128,10 @@ void find_device_library(void* compiler) {
 
 /// A file descriptor of the device library if `path` names it, else -1.
 int open_device_library(std::string_view path) {
-  if (device_library.empty() || path.find(device_library_name) == path.npos) return -1;
-  if (stop_after_front_end) std::_Exit(0);  // the compiler links this library to what its front end has made
+  const bool is_for_nvidia = path.find(device_library_name) != path.npos;
+  // The compiler links these libraries to what its front end has made.
+  if (stop_after_front_end && (is_for_nvidia || path.find(amd_library_name) != path.npos)) std::_Exit(0);
+  if (device_library.empty() || !is_for_nvidia) return -1;
   const int file = memfd_create("device library", 0);
   for (std::string_view rest = device_library; !rest.empty();) {
     const ssize_t written = write(file, rest.data(), rest.size());
@@ -171,21 +175,26 @@ int main(int argc, char** argv) {
   const std::string text(std::istreambuf_iterator<char>(input), {});
   std::vector<const char*> options(argv + 3, argv + argc);
   constexpr std::string_view arch_option = "--arch=";
+  bool is_for_amd = false;
   if (!options.empty() && std::string_view(options[0]).substr(0, arch_option.size()) == arch_option) {
     const char* arch = options[0] + arch_option.size();
+    is_for_amd = std::string_view(arch).substr(0, 3) == "gfx";
     const auto put = reinterpret_cast<configure_function>(dlsym(compiler, "addToJITConfiguration"));
     if (put == nullptr)
       return fail("libsycl-jit.so has no function addToJITConfiguration; this tool needs DPC++ 2026.2");
-    // The first two are for the back end, the others for the front end. BF16 needs PTX 7.0, Blackwell needs 8.6.
-    configure(put, target_cpu, arch);
-    configure(put, target_features, std::string_view(arch).size() > 5 ? "+ptx86" : "+ptx78");
+    if (!is_for_amd) {  // for the back end. BF16 needs PTX 7.0, sm_100 needs 8.6
+      configure(put, target_cpu, arch);
+      configure(put, target_features, std::string_view(arch).size() > 5 ? "+ptx86" : "+ptx78");
+    }
     options.erase(options.begin());
     options.insert(options.end(), {"-Xclang", "-target-cpu", "-Xclang", arch});
+    if (is_for_amd) options.insert(options.end(), {"-nogpulib", "-fno-sycl-libspirv"});
   }
   const std::string_view name = argv[2], ending = ".spv";
   stop_after_front_end = name == "--check";
   const bool is_spirv = name.size() > ending.size() && name.substr(name.size() - ending.size()) == ending;
-  const auto format = is_spirv ? binary_format::spirv : binary_format::ptx;
+  if (is_for_amd && !stop_after_front_end) return fail("architectures of AMD GPUs need --check");
+  const auto format = is_spirv ? binary_format::spirv : is_for_amd ? binary_format::amdgcn : binary_format::ptx;
   const compilation result =
       compile({"kernel.cpp", text.c_str()}, {}, {options.data(), options.size()}, {}, false, format, nullptr);
   if (result.error != 0) return fail(result.log != nullptr ? result.log : "the compiler failed without a message");

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The device pass of the preset `cuda`: src/launch/aot/instances.cpp compiles for the GPUs that the preset names.
+"""The device pass of the presets cuda and hip: src/launch/aot/instances.cpp compiles for the GPUs that the preset names.
 
-    cuda_preset_test.py --all-kernels FOLDER [--build FOLDER] [--sycl FOLDER] [--targets VALUE]
+    preset_test.py --preset cuda|hip --all-kernels FOLDER [--build FOLDER] [--sycl FOLDER] [--targets VALUE]
 
 Every kernel of every profile goes through the front end of DPC++'s in-process compiler, without optimisations. Code for the
-device is not made: tests/gpu/nvidia_test.py does so for the profile nvidia_gpu. --targets takes the place of the preset's
+device is not made: nvidia_test.py and amd_test.py do so for the profiles of these GPUs. --targets takes the place of the preset's
 SYCLAMP_SYCL_TARGETS. Ends with status 77 where the compiler or a C++ compiler for the driving program is missing.
 """
 import argparse
@@ -24,9 +24,9 @@ sys.path.insert(0, str(ROOT / "tools"))
 from ptx import figures  # noqa: E402
 
 
-def preset_targets():
+def targets_of(name):
     presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
-    return next(preset for preset in presets if preset["name"] == "cuda")["cacheVariables"]["SYCLAMP_SYCL_TARGETS"]
+    return next(preset for preset in presets if preset["name"] == name)["cacheVariables"]["SYCLAMP_SYCL_TARGETS"]
 
 
 def main():
@@ -34,8 +34,10 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--sycl", type=pathlib.Path, default=ROOT / ".syclamp/sycl")
     parser.add_argument("--all-kernels", type=pathlib.Path, required=True, help="folder of all_kernels.hpp, which CMake writes")
-    parser.add_argument("--targets", default=preset_targets())
+    parser.add_argument("--preset", choices=("cuda", "hip"), required=True)
+    parser.add_argument("--targets")
     arguments = parser.parse_args()
+    targets = arguments.targets or targets_of(arguments.preset)
     if not (arguments.sycl / "lib/libsycl-jit.so").exists():
         print(f"skipped: the in-process compiler {arguments.sycl}/lib/libsycl-jit.so is missing; run ./run setup")
         return SKIPPED
@@ -47,14 +49,14 @@ def main():
     folder = arguments.build / "ptx"
     folder.mkdir(parents=True, exist_ok=True)
     program = figures.load_ptx_tool().compiler(folder)
-    named = re.fullmatch(r"nvidia_gpu_(sm_\w+)", arguments.targets)
+    named = re.fullmatch(r"(?:nvidia|amd)_gpu_(\w+)", targets)
     options = [*([f"--arch={named[1]}"] if named else []), *(f"-I{ROOT / part}" for part in ("", "src", "include")),
                f"-I{arguments.all_kernels}", "-std=c++20", "-ffp-contract=off", "-Xclang", "-disable-llvm-passes",
-               f'-DSYCLAMP_AOT_TARGETS="{arguments.targets}"']
+               f'-DSYCLAMP_AOT_TARGETS="{targets}"']
     library = os.pathsep.join(filter(None, (str(arguments.sycl / "lib"), os.environ.get("LD_LIBRARY_PATH"))))
     done = subprocess.run([program, ROOT / "src/launch/aot/instances.cpp", "--check", *options], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "LD_LIBRARY_PATH": library})
-    print(done.stdout + f"{arguments.targets}: " + ("no errors" if done.returncode == 0 else f"status {done.returncode}"))
+    print(done.stdout + f"{targets}: " + ("no errors" if done.returncode == 0 else f"status {done.returncode}"))
     return done.returncode != 0
 
 
