@@ -165,6 +165,22 @@ def test_several_optimizers_share_a_scale(first_overflows, second_overflows):
     assert numbers[0] == numbers[1] == ((2.0, 0) if first_overflows or second_overflows else (4.0, 1))
 
 
+def test_more_optimizers_than_the_scaler_keeps_tables_for():
+    scaler = syclamp.torch.GradScaler(init_scale=4.0)
+    scaler.scale(torch.ones(()))
+    parameters = [torch.nn.Parameter(torch.zeros(3)) for _ in range(70)]
+    optimizers = [torch.optim.SGD([p], lr=1.0) for p in parameters]
+    for overflows in (False, True):
+        for i, (p, optimizer) in enumerate(zip(parameters, optimizers)):
+            p.grad = torch.full((3,), math.inf if overflows and i == 1 else 4.0 * i)
+            scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+        scaler.update()
+    assert scaler.get_scale() == 2.0
+    for i, p in enumerate(parameters):
+        assert p.tolist() == [-1.0 if i == 1 else -2.0 * i] * 3
+
+
 def test_autocast_in_fp16_and_bf16():
     for dtype in (torch.float16, torch.bfloat16):
         losses, batch = [], make_batches(1)[0]
