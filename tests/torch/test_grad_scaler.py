@@ -59,6 +59,24 @@ def test_steps_overflows_and_scales_are_those_of_torch(make, unscale):
         "applied" if i not in INFINITE else "skipped_nan" if i == 3 else "skipped_inf" for i in range(9)]
 
 
+@pytest.mark.parametrize("preset", [preset.name for preset in syclamp.presets()])
+def test_every_preset_moves_as_its_simulation(preset):
+    trace = "..i...n.ii....i" * 2
+    policy = syclamp.Policy(preset, growth_interval=3)
+    scaler, parameter = syclamp.torch.GradScaler(policy=policy), torch.nn.Parameter(torch.ones(3))
+    optimizer = syclamp.torch.SGD([parameter])
+    scaler.scale(torch.ones(()))
+    scales = []
+    for step in trace:
+        parameter.grad = torch.full((3,), {".": 0.0, "i": math.inf, "n": math.nan}[step])
+        scaler.step(optimizer)
+        scaler.update()
+        scales.append(scaler.get_scale())
+    expected = syclamp.simulate(trace, policy)
+    assert scales == [step.scale_after for step in expected]
+    assert [record.outcome for record in scaler.ledger()] == [step.outcome for step in expected]
+
+
 def test_a_step_takes_three_kernels_and_one_wait():
     parameters = make_parameters(torch.float16)
     optimizer, scaler = syclamp.torch.AdamW(parameters, max_norm=1.0), syclamp.torch.GradScaler(init_scale=8.0)
