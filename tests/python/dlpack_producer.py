@@ -43,8 +43,7 @@ def destroy_capsule(capsule):
         managed.contents.deleter(managed)
 
 
-#: Producers that have given their memory away. An engine calls a deleter only at its next call, when a test may be over.
-exported = []
+_EXPORTED = []  # a consumer calls the deleter when it likes, so everything behind an exported tensor stays
 
 
 class Handmade:
@@ -65,7 +64,7 @@ class Handmade:
         self.deleted += 1
 
     def __dlpack__(self, max_version=None):
-        exported.append(self)
+        _EXPORTED.append(self)
         return new_capsule(ctypes.addressof(self.managed), NAME, ctypes.cast(destroy_capsule, ctypes.c_void_p))
 
 
@@ -85,7 +84,7 @@ def exchange_type(major):
 
     def from_object(producer, out):
         producer.calls += 1
-        exported.append(producer)
+        _EXPORTED.append(producer)
         out[0] = ctypes.pointer(producer.managed)
         return 0
 
