@@ -73,9 +73,11 @@ def test_accelerate_schedules_and_skipped_steps(ours, unscales):
 def accelerator():
     """An Accelerator that trains in FP16 on the CPU, as docs/pytorch.md says. By itself it would train in FP32, without a message."""
     AcceleratorState._reset_state()  # all Accelerators of a process share the precision of the first one
+    alone = Accelerator(cpu=True, mixed_precision="fp16")
+    assert alone.scaler is None and not alone.native_amp
+    scaler = syclamp.torch.GradScaler(init_scale=2.0**10)
     accelerator = Accelerator(cpu=True, mixed_precision="fp16")
-    assert accelerator.scaler is None and not accelerator.native_amp
-    accelerator.scaler = syclamp.torch.GradScaler(init_scale=2.0**10)
+    accelerator.scaler = scaler  # a syclamp.torch.GradScaler
     accelerator.native_amp = True
     yield accelerator
     AcceleratorState._reset_state()
