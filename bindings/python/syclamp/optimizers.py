@@ -108,6 +108,15 @@ class Optimizer:
     never the gradients. FP16, BF16 and FP8 weights are copies for the forward pass: the library keeps FP32 master
     weights, unless `masters` gives arrays for them.
 
+    >>> import array, syclamp
+    >>> weights = [array.array("f", [1.0]), array.array("f", [1.0])]
+    >>> gradients = [array.array("f", [0.5]), array.array("f", [0.5])]
+    >>> groups = [{"weights": w, "gradients": g} for w, g in zip(weights, gradients)]
+    >>> groups[1]["lr"] = 0.25  # a setting of this group only
+    >>> syclamp.SGD(groups, lr=1.0).step()
+    >>> [w[0] for w in weights]
+    [0.5, 0.875]
+
     :param weights: arrays of weights, by name or in order; or a sequence of groups, which are dictionaries with the keys
         `weights`, `gradients`, `masters`, `names` and settings of their own
     :param gradients: one FP16, BF16 or FP32 array per array of weights
@@ -240,7 +249,14 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam: lr, betas, eps, weight_decay (added to the gradient), amsgrad, maximize."""
+    """Adam: lr, betas, eps, weight_decay (added to the gradient), amsgrad, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Adam(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "adam"
 
@@ -272,7 +288,14 @@ class AdamW(Optimizer):
 
 
 class Lion(Optimizer):
-    """Lion: lr, betas, weight_decay (decoupled), maximize."""
+    """Lion: lr, betas, weight_decay (decoupled), maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Lion(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "lion"
 
@@ -284,7 +307,14 @@ class Lion(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Adagrad: lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize."""
+    """Adagrad: lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Adagrad(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "adagrad"
 
@@ -296,7 +326,14 @@ class Adagrad(Optimizer):
 
 
 class RMSprop(Optimizer):
-    """RMSprop: lr, alpha, eps, weight_decay, momentum, centered, maximize."""
+    """RMSprop: lr, alpha, eps, weight_decay, momentum, centered, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.RMSprop(weights, gradients, lr=0.125, alpha=0.75).step()
+    >>> round(weights[0], 4)
+    0.75
+    """
 
     name = "rmsprop"
 
@@ -308,7 +345,14 @@ class RMSprop(Optimizer):
 
 
 class LAMB(Optimizer):
-    """LAMB: lr, betas, eps, weight_decay (decoupled), maximize."""
+    """LAMB: lr, betas, eps, weight_decay (decoupled), maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.LAMB(weights, gradients, lr=0.125, weight_decay=0.0).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "lamb"
 
@@ -320,7 +364,14 @@ class LAMB(Optimizer):
 
 
 class NovoGrad(Optimizer):
-    """NovoGrad: lr, betas, eps, weight_decay, maximize."""
+    """NovoGrad: lr, betas, eps, weight_decay, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.NovoGrad(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "novograd"
 
@@ -332,7 +383,14 @@ class NovoGrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Adadelta: lr, rho, eps, weight_decay, maximize."""
+    """Adadelta: lr, rho, eps, weight_decay, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Adadelta(weights, gradients, eps=0.25, rho=0.5).step()
+    >>> round(weights[0], 4)
+    0.5918
+    """
 
     name = "adadelta"
 
