@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Examples in docstrings: those of the extension module, which doctest does not find, and public names without one."""
 
+import dataclasses
 import doctest
 import inspect
+import re
 
 import pytest
 
@@ -41,3 +43,25 @@ def test_public_names_have_examples():
             if not any(">>>" in text for text in docstrings(thing)):
                 without.add(name)
     assert without == WITHOUT_EXAMPLE
+
+
+def functions_and_docstrings():
+    """Functions and methods of the package, by their full name. The docstring of a class describes the arguments of its constructor."""
+    for name in syclamp.__all__:
+        thing = getattr(syclamp, name)
+        if inspect.isfunction(thing):
+            yield name, thing, inspect.getdoc(thing)
+        elif inspect.isclass(thing) and thing.__module__.startswith("syclamp.") and not dataclasses.is_dataclass(thing):
+            for member, function in vars(thing).items():
+                if inspect.isfunction(function) and (member == "__init__" or not member.startswith("_")):
+                    yield f"{name}.{member}", function, inspect.getdoc(thing if member == "__init__" else function)
+
+
+def test_every_argument_is_described():
+    missing = []
+    for name, function, text in functions_and_docstrings():
+        is_derived = inspect.isclass(owner := getattr(syclamp, name.split(".")[0])) and owner.__bases__[0] is syclamp.Optimizer
+        for argument in inspect.signature(function).parameters:
+            if argument not in ("self", "settings") and not is_derived and not re.search(rf"\b{argument}\b", text or ""):
+                missing.append(f"{name}: {argument}")
+    assert not missing

@@ -191,6 +191,7 @@ class Optimizer:
     ) -> None:
         """Sets the learning-rate schedule of all groups. It counts applied steps, so a skipped step does not advance it.
 
+        :param shape: of the factor that multiplies the learning rate
         :param steps: length of the cosine, or number of steps between two decays
         :param warm_up: linear warm-up over this many steps
         :param gamma: for "decay": factor of each decay
@@ -199,15 +200,15 @@ class Optimizer:
         self.native.set_schedule(shape, gamma, lowest, warm_up, steps)
 
     def progress(self, group: int = 0) -> Progress:
-        """The numbers of steps that the device has finished and applied. Does not wait."""
+        """The numbers of steps of a group that the device has finished and applied. Does not wait."""
         return Progress(*self.native.progress(group))
 
     def last_step_was_applied(self, group: int = 0) -> bool:
-        """True if the last finished step was applied, False if it was skipped. Does not wait."""
+        """True if the last finished step of a group was applied, False if it was skipped. Does not wait."""
         return self.progress(group).last_was_applied
 
     def steps(self, group: int = 0) -> int:
-        """The number of applied steps. Waits."""
+        """The number of applied steps of a group. Waits."""
         return self.native.steps(group)
 
     def weights(self, parameter: int) -> memoryview[float]:
@@ -215,7 +216,11 @@ class Optimizer:
         return memoryview(self.native.weights(parameter)).cast("f")
 
     def moment(self, parameter: int, index: int) -> memoryview[float] | memoryview[int]:
-        """A copy of a moment of a parameter; BF16 as 16-bit integers. Waits."""
+        """A copy of a moment of a parameter; BF16 as 16-bit integers. Waits.
+
+        :param parameter: index of the parameter
+        :param index: index of the moment: for Adam, 0 is the first and 1 the second moment
+        """
         dtype, data = self.native.moment(parameter, index)
         view = memoryview(data)
         return view.cast("f") if dtype == "float32" else view.cast("H")
