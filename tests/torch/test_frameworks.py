@@ -180,10 +180,11 @@ def test_lightning_resumes_bit_identically(tmp_path):
     whole, whole_scaler = Regression(max_norm=1.0, broken=(1,)), syclamp.torch.GradScaler(init_scale=2.0**10, growth_interval=2)
     fit(whole, whole_scaler, tmp_path, steps=7)
     first, first_scaler = Regression(max_norm=1.0, broken=(1,)), syclamp.torch.GradScaler(init_scale=2.0**10, growth_interval=2)
-    fit(first, first_scaler, tmp_path, steps=4).save_checkpoint(tmp_path / "run.ckpt")
+    fit(first, first_scaler, tmp_path, steps=3).save_checkpoint(tmp_path / "run.ckpt")
+    assert first_scaler._get_growth_tracker() == 1  # so that a forgotten tracker is noticed
     resumed, scaler = Regression(max_norm=1.0, broken=(1,)), syclamp.torch.GradScaler()
     trainer = fit(resumed, scaler, tmp_path, steps=7, resume_from=tmp_path / "run.ckpt")
-    assert len(resumed.losses) == 3 and trainer.optimizers[0].applied_steps() == 6
+    assert len(resumed.losses) == 4 and trainer.optimizers[0].applied_steps() == 6
     assert distance(whole.parameters(), resumed.parameters()) == 0
     assert scaler.get_scale() == whole_scaler.get_scale() and scaler._get_growth_tracker() == whole_scaler._get_growth_tracker()
 
