@@ -24,6 +24,25 @@ namespace nb = nanobind;
 namespace syclamp::python {
 namespace {
 
+constexpr const char* record_doc =
+    "The record of one step: one line of the ledger.\n\n"
+    ">>> import array, syclamp\n"
+    ">>> gradients = array.array(\"f\", [0.5])\n"
+    ">>> scaler = syclamp.LossScaler()\n"
+    ">>> _ = scaler.begin_step()\n"
+    ">>> scaler.step(syclamp.SGD(array.array(\"f\", [1.0]), gradients))\n"
+    ">>> scaler.update()\n"
+    ">>> record = scaler.outcome()\n"
+    ">>> record.step, record.outcome, record.was_applied\n"
+    "(1, 'applied', True)\n";
+
+constexpr const char* inspection_doc =
+    "What an inspection found in one list, tensor or group.\n\n"
+    ">>> import array, math, syclamp\n"
+    ">>> result = syclamp.inspect(array.array(\"f\", [0.0, -2.0, math.inf])).result\n"
+    ">>> result.elements, result.zero_count, result.inf_count, result.first_nonfinite\n"
+    "(3, 1, 1, 2)\n";
+
 /// Python has None where the library has `no_element`.
 std::optional<std::uint64_t> index_or_none(std::uint64_t index) {
   if (index == no_element) return {};
@@ -48,25 +67,6 @@ std::string describe(const ledger_entry& entry) {
   return fmt::format("StepRecord(step={}, outcome='{}', status='{}', scale={}, next_scale={}, norm={})", record.step,
                      to_string(record.outcome), to_string(record.status), record.scale, record.next_scale, record.norm);
 }
-
-constexpr const char* record_doc =
-    "The record of one step: one line of the ledger.\n\n"
-    ">>> import array, syclamp\n"
-    ">>> gradients = array.array(\"f\", [0.5])\n"
-    ">>> scaler = syclamp.LossScaler()\n"
-    ">>> _ = scaler.begin_step()\n"
-    ">>> scaler.step(syclamp.SGD(array.array(\"f\", [1.0]), gradients))\n"
-    ">>> scaler.update()\n"
-    ">>> record = scaler.outcome()\n"
-    ">>> record.step, record.outcome, record.was_applied\n"
-    "(1, 'applied', True)\n";
-
-constexpr const char* inspection_doc =
-    "What an inspection found in one list, tensor or group.\n\n"
-    ">>> import array, math, syclamp\n"
-    ">>> result = syclamp.inspect(array.array(\"f\", [0.0, -2.0, math.inf])).result\n"
-    ">>> result.elements, result.zero_count, result.inf_count, result.first_nonfinite\n"
-    "(3, 1, 1, 2)\n";
 
 void bind_records(nb::module_& module) {
   nb::class_<ledger_entry>(module, "StepRecord", record_doc)
