@@ -93,12 +93,14 @@ def accesses(counts):
 
 def family_figures(tool, arguments, family):
     folder = arguments.build / "ptx"
-    ptx = tool.make_ptx(family, arguments, folder)
-    by_arch = {arch: tool.resources(ptx, arch) for arch in arguments.arch}
-    counts, code = tool.operations(ptx), {arch: loops_of(tool, ptx, arch) for arch in arguments.arch}
+    ptx, archs = tool.make_ptx(family, arguments, folder), tool.supported(family, arguments.arch)
+    by_arch = {arch: tool.resources(ptx, arch) for arch in archs}
+    counts, code = tool.operations(ptx), {arch: loops_of(tool, ptx, arch) for arch in archs}
     kernels = {}
-    for symbol, first in by_arch[arguments.arch[0]].items():
-        numbers = {arch: by_arch[arch][symbol] for arch in arguments.arch}
+    for symbol, first in by_arch[archs[0]].items():
+        if "gemm_joint_" in symbol and not any(name.startswith("wmma.mma.") for name in counts[symbol]):
+            tool.stop(f"{family} has no matrix instruction; name the architecture that it needs in TARGETS of tools/ptx/ptx")
+        numbers = {arch: by_arch[arch][symbol] for arch in archs}
         kernels[tool.DECORATION.sub("", symbol)] = {
             "registers": {arch: number["registers"] for arch, number in numbers.items()},
             "stack": {arch: number["stack frame"] for arch, number in numbers.items() if number["stack frame"]},
@@ -106,7 +108,7 @@ def family_figures(tool, arguments, family):
                         if (spilled := number["spill stores"] + number["spill loads"])},
             "local memory": first["smem"],
             "accesses": accesses(counts[symbol]),
-            "loops": {arch: code[arch].get(symbol, []) for arch in arguments.arch}}
+            "loops": {arch: code[arch].get(symbol, []) for arch in archs}}
     return kernels
 
 
