@@ -43,6 +43,9 @@ def destroy_capsule(capsule):
         managed.contents.deleter(managed)
 
 
+_EXPORTED = []  # a consumer calls the deleter when it likes, so everything behind an exported tensor stays
+
+
 class Handmade:
     """A DLPack producer whose every field the test sets."""
 
@@ -59,6 +62,7 @@ class Handmade:
         self.deleted += 1
 
     def __dlpack__(self, max_version=None):
+        _EXPORTED.append(self)
         return new_capsule(ctypes.addressof(self.managed), NAME, ctypes.cast(destroy_capsule, ctypes.c_void_p))
 
 
@@ -78,6 +82,7 @@ def exchange_type(major):
 
     def from_object(producer, out):
         producer.calls += 1
+        _EXPORTED.append(producer)
         out[0] = ctypes.pointer(producer.managed)
         return 0
 
