@@ -5,12 +5,8 @@ import os
 from collections.abc import Sequence
 
 from . import _core
-from .optimizers import Optimizer
+from .optimizers import Optimizer, natives_of
 from .scaler import LossScaler
-
-
-def _natives(optimizers: Optimizer | Sequence[Optimizer]) -> list[_core.FusedOptimizer]:
-    return [each.native for each in ([optimizers] if isinstance(optimizers, Optimizer) else optimizers)]
 
 
 def save_checkpoint(
@@ -24,11 +20,11 @@ def save_checkpoint(
     :param notes: any bytes, for example the position of the training loop as JSON
     """
     data = notes.encode() if isinstance(notes, str) else notes
-    _core.save_checkpoint(os.fspath(file), _natives(optimizers), scaler.native if scaler else None, data)
+    _core.save_checkpoint(os.fspath(file), natives_of(optimizers), scaler.native if scaler else None, data)
 
 
 def load_checkpoint(
     file: str | os.PathLike[str], optimizers: Optimizer | Sequence[Optimizer], scaler: LossScaler | None = None
 ) -> bytes:
     """Loads a checkpoint into optimizers and a scaler that match it, and returns its notes. Waits."""
-    return _core.load_checkpoint(os.fspath(file), _natives(optimizers), scaler.native if scaler else None)
+    return _core.load_checkpoint(os.fspath(file), natives_of(optimizers), scaler.native if scaler else None)

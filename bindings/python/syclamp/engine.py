@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _core
+from ._checks import need
 
 
 @dataclass(frozen=True)
@@ -134,4 +135,12 @@ def default_engine() -> Engine:
 def set_default_engine(engine: Engine) -> None:
     """Sets the engine that functions use if none is given."""
     global _default
-    _default = engine
+    _default = chosen_engine(engine)
+
+
+def chosen_engine(engine: Engine | None) -> Engine:
+    """The engine of an argument `engine`; None: the default engine."""
+    if engine is None:
+        return default_engine()
+    chosen: Engine = need("engine", engine, Engine, "a syclamp.Engine", '; make one, for example syclamp.Engine("cpu")')
+    return chosen

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from . import _core
-from ._arguments import Arrays, as_tensors
+from ._arguments import Arrays, as_partner, as_tensors
+from ._checks import as_count, as_number, as_optional_number
 from .engine import Engine
 
 
@@ -59,7 +60,7 @@ def inspect(
     :param level: "tensors" adds results per array and sums of absolute values, "histogram" a histogram of exponents
     """
     inspector = _core.Inspector(as_tensors(arrays, "arrays", engine), level)
-    inspector.run(scale)
+    inspector.run(as_optional_number("scale", scale))
     has_tensors = level != "list"
     return Inspection(
         inspector.result(),
@@ -80,8 +81,8 @@ def unscale(arrays: Arrays, scale: float, *, out: Arrays | None = None, engine: 
     :param out: FP32 arrays of the same sizes; default: FP32 gradients are written in place
     """
     gradients = as_tensors(arrays, "arrays", engine)
-    target = gradients if out is None else as_tensors(out, "out", engine)
-    _core.unscale(gradients, target, scale)
+    target = gradients if out is None else as_partner(out, "out", arrays, "arrays", engine)
+    _core.unscale(gradients, target, as_number("scale", scale))
     return arrays if out is None else out
 
 
@@ -93,8 +94,8 @@ def scale(arrays: Arrays, factor: float, *, out: Arrays | None = None, engine: E
     array('f', [3.0])
     """
     source = as_tensors(arrays, "arrays", engine)
-    target = source if out is None else as_tensors(out, "out", engine)
-    _core.scale(source, target, factor)
+    target = source if out is None else as_partner(out, "out", arrays, "arrays", engine)
+    _core.scale(source, target, as_number("factor", factor))
     return arrays if out is None else out
 
 
@@ -105,7 +106,8 @@ def accumulate(arrays: Arrays, sums: Arrays, scale: float, *, engine: Engine | N
     >>> syclamp.accumulate(array.array("f", [4.0]), array.array("f", [1.0]), 2.0)
     array('f', [3.0])
     """
-    _core.accumulate(as_tensors(arrays, "arrays", engine), as_tensors(sums, "sums", engine), scale)
+    gradients = as_tensors(arrays, "arrays", engine)
+    _core.accumulate(gradients, as_partner(sums, "sums", arrays, "arrays", engine), as_number("scale", scale))
     return sums
 
 
@@ -134,7 +136,7 @@ def clip(
     >>> [round(value, 3) for value in gradients]
     [0.6, 0.8]
     """
-    return Clipped(*_core.clip(as_tensors(gradients, "gradients", engine), max_norm, norm))
+    return Clipped(*_core.clip(as_tensors(gradients, "gradients", engine), as_number("max_norm", max_norm), norm))
 
 
 def clip_by_value(gradients: Arrays, limit: float, *, engine: Engine | None = None) -> Arrays:
@@ -144,7 +146,7 @@ def clip_by_value(gradients: Arrays, limit: float, *, engine: Engine | None = No
     >>> syclamp.clip_by_value(array.array("f", [-3.0, 0.5]), 1.0)
     array('f', [-1.0, 0.5])
     """
-    _core.clip_by_value(as_tensors(gradients, "gradients", engine), limit)
+    _core.clip_by_value(as_tensors(gradients, "gradients", engine), as_number("limit", limit))
     return gradients
 
 
@@ -174,10 +176,10 @@ def cast(
     """
     return _core.cast(
         as_tensors(arrays, "arrays", engine),
-        as_tensors(out, "out", engine),
+        as_partner(out, "out", arrays, "arrays", engine),
         rounding,
         saturate,
-        seed,
-        step,
+        as_count("seed", seed, bits=64),
+        as_count("step", step, bits=64),
         count_saturated,
     )

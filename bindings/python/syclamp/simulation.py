@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from . import _core
+from ._checks import need
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ def simulate(trace: str, policy: str | _core.Policy | None = None) -> list[Simul
     >>> [step.scale_after for step in syclamp.simulate(".i.", "pytorch")]
     [65536.0, 32768.0, 32768.0]
     """
-    return [SimulatedStep(*fields) for fields in _core.simulate(policy, trace)]
+    steps = need("trace", trace, str, "a string", '; use the letters of ".in"')
+    return [SimulatedStep(*fields) for fields in _core.simulate(policy, steps)]
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Replay:
 
 def replay(records: Iterable[_core.StepRecord], policy: str | _core.Policy | None = None) -> Replay:
     """Applies a policy to the records of a run: what would have happened with it?"""
-    fields = _core.replay(list(records), policy)
+    ledger = [need(f"records[{index}]", record, _core.StepRecord, "a StepRecord") for index, record in enumerate(records)]
+    fields = _core.replay(ledger, policy)
     fields["results"] = [SimulatedStep(*result) for result in fields["results"]]
     return Replay(**fields)
