@@ -62,7 +62,7 @@ std::uint64_t count_contiguous(const std::vector<std::int64_t>& shape, const std
     if (shape[axis] != 1 && strides[axis] != expected)
       throw invalid_argument(fmt::format(
           "{}: the array is not contiguous (shape {}, strides {} in elements); pass a contiguous array, for "
-          "example numpy.ascontiguousarray(array)",
+          "example numpy.ascontiguousarray(array) or tensor.contiguous()",
           argument, shape, strides));
     expected *= shape[axis];
   }
@@ -160,12 +160,20 @@ const dlpack::exchange_api* exchange_table(nb::handle object) {
   return table;
 }
 
+/// Throws the error of an array library again, with the name of the argument and without the library's stack.
+[[noreturn]] void throw_named(const nb::python_error& problem, const std::string& argument) {
+  if (!problem.matches(PyExc_Exception)) throw problem;  // such as KeyboardInterrupt
+  const auto text = nb::cast<std::string>(nb::str(problem.value()));
+  throw invalid_argument(
+      fmt::format("{}: the array cannot be read; its library says: {}", argument, text.substr(0, text.find('\n'))));
+}
+
 std::optional<imported_array> from_exchange_table(nb::handle object, const std::string& argument,
                                                   std::optional<element_type> wanted) {
   const dlpack::exchange_api* table = exchange_table(object);
   if (table == nullptr || table->managed_tensor_from_object == nullptr) return {};
   dlpack::managed_tensor_versioned* managed = nullptr;
-  if (table->managed_tensor_from_object(object.ptr(), &managed) != 0) throw nb::python_error();
+  if (table->managed_tensor_from_object(object.ptr(), &managed) != 0) throw_named(nb::python_error(), argument);
   return from_versioned(managed, argument, wanted);
 }
 
@@ -176,8 +184,8 @@ std::optional<imported_array> from_dlpack(nb::handle object, const std::string& 
   try {
     capsule = object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(dlpack::supported_major, 0));
   } catch (nb::python_error& problem) {
-    if (!problem.matches(PyExc_TypeError)) throw;  // a library older than DLPack 1.0 does not know the argument
-    capsule = object.attr("__dlpack__")();
+    if (!problem.matches(PyExc_TypeError)) throw_named(problem, argument);
+    capsule = object.attr("__dlpack__")();  // a library older than DLPack 1.0 does not know the argument
   }
   // A used capsule gets another name, so that its destructor leaves the tensor to its new owner.
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0) {
@@ -218,6 +226,17 @@ std::optional<element_type> stored_type(std::string_view format) {
   return {};
 }
 
+/// The dtype behind a format of the module struct, for messages.
+std::string describe(std::string_view format, Py_ssize_t bytes) {
+  if (format.size() == 1 && std::string_view("bhilqn").find(format) != std::string_view::npos)
+    return fmt::format("int{}", bytes * 8);
+  if (format.size() == 1 && std::string_view("BHILQN").find(format) != std::string_view::npos)
+    return fmt::format("uint{}", bytes * 8);
+  if (format == "?") return "bool";
+  if (format == "Zf" || format == "Zd") return fmt::format("complex{}", bytes * 8);
+  return fmt::format("with format \"{}\"", format);
+}
+
 /// Turns strides in bytes into strides in elements.
 /// \throws invalid_argument if a stride is not a multiple of an element, as for a field of a structured array
 void count_in_elements(std::vector<std::int64_t>& strides, std::int64_t bytes, const std::string& argument) {
@@ -225,8 +244,7 @@ void count_in_elements(std::vector<std::int64_t>& strides, std::int64_t bytes, c
     if (stride % bytes != 0)
       throw invalid_argument(
           fmt::format("{}: the array is not contiguous (a stride of {} bytes between elements of {} bytes); pass a "
-                      "contiguous array, "
-                      "for example numpy.ascontiguousarray(array)",
+                      "contiguous array, for example numpy.ascontiguousarray(array) or tensor.contiguous()",
                       argument, stride, bytes));
     stride /= bytes;
   }
@@ -242,10 +260,7 @@ std::optional<imported_array> from_buffer(nb::handle object, const std::string& 
   imported_array array;
   array.type =
       resolve_type(stored_type(format), static_cast<unsigned>(view->itemsize) * 8, format == "H" || format == "B",
-                   format == "H"   ? "uint16"
-                   : format == "B" ? "uint8"
-                                   : fmt::format("with format \"{}\"", format),
-                   argument, wanted);
+                   describe(format, view->itemsize), argument, wanted);
   array.shape.assign(view->shape, view->shape + view->ndim);
   std::vector<std::int64_t> strides(view->strides, view->strides + view->ndim);
   count_in_elements(strides, view->itemsize, argument);

@@ -5,12 +5,8 @@ import os
 from collections.abc import Sequence
 
 from . import _core
-from .optimizers import Optimizer
+from .optimizers import Optimizer, natives_of
 from .scaler import LossScaler
-
-
-def _natives(optimizers: Optimizer | Sequence[Optimizer]) -> list[_core.FusedOptimizer]:
-    return [each.native for each in ([optimizers] if isinstance(optimizers, Optimizer) else optimizers)]
 
 
 def save_checkpoint(
@@ -38,7 +34,7 @@ def save_checkpoint(
     :param notes: any bytes, for example the position of the training loop as JSON
     """
     data = notes.encode() if isinstance(notes, str) else notes
-    _core.save_checkpoint(os.fspath(file), _natives(optimizers), scaler.native if scaler else None, data)
+    _core.save_checkpoint(os.fspath(file), natives_of(optimizers), scaler.native if scaler else None, data)
 
 
 def load_checkpoint(
@@ -52,4 +48,4 @@ def load_checkpoint(
     :param optimizers: as for `save_checkpoint`, with the same numbers of parameters and the same kinds
     :param scaler: a scaler, if one was saved
     """
-    return _core.load_checkpoint(os.fspath(file), _natives(optimizers), scaler.native if scaler else None)
+    return _core.load_checkpoint(os.fspath(file), natives_of(optimizers), scaler.native if scaler else None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _core
+from ._checks import need
 
 
 @dataclass(frozen=True)
@@ -153,4 +154,12 @@ def set_default_engine(engine: Engine) -> None:
     >>> syclamp.set_default_engine(usual)
     """
     global _default
-    _default = engine
+    _default = chosen_engine(engine)
+
+
+def chosen_engine(engine: Engine | None) -> Engine:
+    """The engine of an argument `engine`; None: the default engine."""
+    if engine is None:
+        return default_engine()
+    chosen: Engine = need("engine", engine, Engine, "a syclamp.Engine", '; make one, for example syclamp.Engine("cpu")')
+    return chosen

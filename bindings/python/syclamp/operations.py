@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from . import _core
-from ._arguments import Arrays, as_tensors
+from ._arguments import Arrays, as_partner, as_tensors
+from ._checks import as_count, as_number, as_optional_number
 from .engine import Engine
 
 
@@ -61,7 +62,7 @@ def inspect(
     :param engine: default: `default_engine()`
     """
     inspector = _core.Inspector(as_tensors(arrays, "arrays", engine), level)
-    inspector.run(scale)
+    inspector.run(as_optional_number("scale", scale))
     has_tensors = level != "list"
     return Inspection(
         inspector.result(),
@@ -84,8 +85,8 @@ def unscale(arrays: Arrays, scale: float, *, out: Arrays | None = None, engine: 
     :param engine: default: `default_engine()`
     """
     gradients = as_tensors(arrays, "arrays", engine)
-    target = gradients if out is None else as_tensors(out, "out", engine)
-    _core.unscale(gradients, target, scale)
+    target = gradients if out is None else as_partner(out, "out", arrays, "arrays", engine)
+    _core.unscale(gradients, target, as_number("scale", scale))
     return arrays if out is None else out
 
 
@@ -102,8 +103,8 @@ def scale(arrays: Arrays, factor: float, *, out: Arrays | None = None, engine: E
     :param engine: default: `default_engine()`
     """
     source = as_tensors(arrays, "arrays", engine)
-    target = source if out is None else as_tensors(out, "out", engine)
-    _core.scale(source, target, factor)
+    target = source if out is None else as_partner(out, "out", arrays, "arrays", engine)
+    _core.scale(source, target, as_number("factor", factor))
     return arrays if out is None else out
 
 
@@ -119,7 +120,8 @@ def accumulate(arrays: Arrays, sums: Arrays, scale: float, *, engine: Engine | N
     :param scale: the loss scale of the gradients
     :param engine: default: `default_engine()`
     """
-    _core.accumulate(as_tensors(arrays, "arrays", engine), as_tensors(sums, "sums", engine), scale)
+    gradients = as_tensors(arrays, "arrays", engine)
+    _core.accumulate(gradients, as_partner(sums, "sums", arrays, "arrays", engine), as_number("scale", scale))
     return sums
 
 
@@ -156,7 +158,7 @@ def clip(
     :param norm: kind of the norm
     :param engine: default: `default_engine()`
     """
-    return Clipped(*_core.clip(as_tensors(gradients, "gradients", engine), max_norm, norm))
+    return Clipped(*_core.clip(as_tensors(gradients, "gradients", engine), as_number("max_norm", max_norm), norm))
 
 
 def clip_by_value(gradients: Arrays, limit: float, *, engine: Engine | None = None) -> Arrays:
@@ -170,7 +172,7 @@ def clip_by_value(gradients: Arrays, limit: float, *, engine: Engine | None = No
     :param limit: the largest absolute value that stays as it is
     :param engine: default: `default_engine()`
     """
-    _core.clip_by_value(as_tensors(gradients, "gradients", engine), limit)
+    _core.clip_by_value(as_tensors(gradients, "gradients", engine), as_number("limit", limit))
     return gradients
 
 
@@ -205,10 +207,10 @@ def cast(
     """
     return _core.cast(
         as_tensors(arrays, "arrays", engine),
-        as_tensors(out, "out", engine),
+        as_partner(out, "out", arrays, "arrays", engine),
         rounding,
         saturate,
-        seed,
-        step,
+        as_count("seed", seed, bits=64),
+        as_count("step", step, bits=64),
         count_saturated,
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from . import _core
+from ._checks import need
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ def simulate(trace: str, policy: str | _core.Policy | None = None) -> list[Simul
     :param trace: one character per step
     :param policy: a `Policy`, or the name of a preset; default: syclamp's own policy
     """
-    return [SimulatedStep(*fields) for fields in _core.simulate(policy, trace)]
+    steps = need("trace", trace, str, "a string", '; use the letters of ".in"')
+    return [SimulatedStep(*fields) for fields in _core.simulate(policy, steps)]
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def replay(records: Iterable[_core.StepRecord], policy: str | _core.Policy | Non
     :param records: a ledger, or its records
     :param policy: a `Policy`, or the name of a preset; default: syclamp's own policy
     """
-    fields = _core.replay(list(records), policy)
+    ledger = [need(f"records[{index}]", record, _core.StepRecord, "a StepRecord") for index, record in enumerate(records)]
+    fields = _core.replay(ledger, policy)
     fields["results"] = [SimulatedStep(*result) for result in fields["results"]]
     return Replay(**fields)
