@@ -37,15 +37,18 @@ struct offered_shape {
 };
 
 /// The shape for a device that offers these shapes and sizes of sub-groups, and for work-groups of this size. Null if
-/// there is none. FP16 and BF16 have the same shape.
+/// there is none. FP16 and BF16 have the same shape. With a profile, kernels for blocks of fewer than `min_rows` rows
+/// are empty.
 constexpr const block_shape* choose_block_shape(std::span<const offered_shape> offered,
-                                                std::span<const std::size_t> sub_group_sizes, std::size_t group_size) {
+                                                std::span<const std::size_t> sub_group_sizes, std::size_t group_size,
+                                                std::size_t min_rows) {
   const auto multiplies = [&](element_type type, const block_shape& shape) {
     return std::ranges::any_of(offered,
                                [&](const offered_shape& one) { return one.type == type && one.includes(shape); });
   };
   const auto found = std::ranges::find_if(block_shapes, [&](const block_shape& shape) {
-    return multiplies(element_type::float16, shape) && multiplies(element_type::bfloat16, shape) &&
+    return shape.rows >= min_rows && multiplies(element_type::float16, shape) &&
+           multiplies(element_type::bfloat16, shape) &&
            std::ranges::find(sub_group_sizes, group_size / shape.sub_groups) != sub_group_sizes.end();
   });
   return found == block_shapes.end() ? nullptr : &*found;

@@ -12,6 +12,7 @@
 
 #include "backends/profiles.hpp"
 #include "engine/device_facts.hpp"
+#include "launch/build_targets.hpp"
 #include "matrix/block_shape.hpp"
 #include "matrix/tiles.hpp"
 #include "syclamp/error.hpp"
@@ -32,6 +33,12 @@ struct choice {
 
 namespace units = sycl::ext::oneapi::experimental::matrix;
 namespace query = sycl::ext::oneapi::experimental::info::device;
+
+#if defined(SYCLAMP_AOT_TARGETS)
+constexpr bool has_nvidia_blocks = launch::has_nvidia_blocks(SYCLAMP_AOT_TARGETS);
+#else
+constexpr bool has_nvidia_blocks = true;  // the run-time compiler reaches no NVIDIA GPU
+#endif
 
 choice kernels_of(const block_shape& shape) {
   if (shape.columns == 8) return {&launch::gemm_joint_fp16_8x8, &launch::gemm_joint_bf16_8x8};
@@ -56,17 +63,21 @@ choice choose_kernels(const engine& engine) {
   const sycl::device device = engine.queue().get_device();
   if (facts_of(device).vendor_id == backends::amd_vendor && device.is_gpu())
     return {.obstacle = "it is disabled on AMD GPUs until it has been verified on one"};
+  if (facts_of(device).vendor_id == backends::nvidia_vendor && device.is_gpu() && !has_nvidia_blocks)
+    return {.obstacle =
+                "this build's code for NVIDIA GPUs has no blocks of BF16; build for sm_80 or later with "
+                "-DSYCLAMP_SYCL_TARGETS=nvidia_gpu_sm_80"};
   try {
     const std::vector<offered_shape> offered = offered_shapes(device);
     if (offered.empty()) return {.obstacle = "the device has no matrix units for FP16 and BF16 with sums in FP32"};
     const auto sizes = device.get_info<sycl::info::device::sub_group_sizes>();
-    const std::uint32_t group_size = engine.kernels().tuning().blocks.group_size;
-    const block_shape* shape = choose_block_shape(offered, sizes, group_size);
+    const blocks_tuning& blocks = engine.kernels().tuning().blocks;
+    const block_shape* shape = choose_block_shape(offered, sizes, blocks.group_size, blocks.min_block_rows);
     if (shape == nullptr)
       return {.obstacle =
                   fmt::format("the device's matrix units offer none of 16 x 16 x 16, 8 x 16 x 16 and 8 x 8 x 16 "
                               "with sub-groups that fit the profile {} ({} work-items in a work-group)",
-                              engine.profile_name(), group_size)};
+                              engine.profile_name(), blocks.group_size)};
     const choice kernels = kernels_of(*shape);
     engine.kernels().prepare(*kernels.fp16);  // a device's compiler may refuse what the device offers
     engine.kernels().prepare(*kernels.bf16);

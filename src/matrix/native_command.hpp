@@ -5,6 +5,12 @@
 
 #include <sycl/sycl.hpp>
 
+#include "syclamp/export.hpp"
+
+#if defined(SYCL_EXT_ONEAPI_ENQUEUE_NATIVE_COMMAND)  // DPC++
+#include <sycl/ext/oneapi/backend/hip.hpp>  // sycl.hpp includes it only if DPC++ was built with its HIP backend
+#endif
+
 namespace SYCLAMP_NAMESPACE::matrix {
 
 #if defined(SYCL_EXT_ONEAPI_ENQUEUE_NATIVE_COMMAND)  // DPC++

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rocBLAS's products, for AMD GPUs. A module (module.hpp). Neither compiled nor run so far: there was no ROCm.
+// rocBLAS's products, for AMD GPUs. A module (module.hpp). Never run. Only compiled against the headers of rocBLAS
+// 6.4.4 and HIP 6.4.3 (2026-11-18).
 #include <rocblas/rocblas.h>
 
 #include <initializer_list>

@@ -9,6 +9,7 @@
 #include <sycl/sycl.hpp>
 
 #include "sycl_kernels/matrix/block_multiplier.hpp"
+#include "sycl_kernels/matrix/target_blocks.hpp"
 
 #if defined(SYCL_EXT_ONEAPI_MATRIX)
 
@@ -76,11 +77,11 @@ struct no_blocks {
   void store(const work_item&, float*, unsigned) const {}
 };
 
-/// The kernel of a shape. With a profile whose devices have no blocks of so few rows, the kernel is empty, and the host
-/// never chooses it. Compilers for such devices refuse the shape.
+/// The kernel of a shape. It is empty if the compiler's target has no such blocks, or if the devices of the profile
+/// have no blocks of so few rows. The host never chooses an empty kernel (src/matrix/joint_matrix.cpp).
 template <typename Number, unsigned Rows, unsigned Columns, unsigned PartColumns, blocks_tuning Tuning>
 using joint_product = tile_walk<
-    block_multiplier<std::conditional_t<(Rows >= Tuning.min_block_rows),
+    block_multiplier<std::conditional_t<(Rows >= Tuning.min_block_rows && target_has_blocks<Number, Rows, Columns>),
                                         joint_blocks<Number, Rows, Columns, PartColumns>, no_blocks<PartColumns>>,
                      Tuning>,
     Tuning.max_lanes, Tuning.group_size>;

@@ -80,6 +80,7 @@ TEST_CASE("floating-point instructions") {
       {"cvt.rzi.s32.f32 %r9, 0f4F800000;", 0x7fffffff},
       {"mov.b16 %rs1, 1; cvt.f32.f16 %r9, %rs1;", 0x33800000},              // the smallest subnormal
       {"cvt.rn.f16.f32 %rs1, 0f477FF000; cvt.u32.u16 %r9, %rs1;", 0x7c00},  // 65520 → Inf
+      {"cvt.rn.f16x2.f32 %r9, 0f3F800000, 0fC0000000;", 0x3c00c000},        // the first one in the upper half
       {"cvt.rn.f16.f32 %rs1, 0f33000000; cvt.u32.u16 %r9, %rs1;", 0},       // half the smallest: to even
   }));
   CAPTURE(instruction);

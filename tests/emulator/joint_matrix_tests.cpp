@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel for NVIDIA's matrix units, whose instructions no other device here has. gemm_tests.cpp tests the rest of
-// it.
+// The kernels for NVIDIA's matrix units, whose instructions no other device here has. gemm_tests.cpp tests the rest of
+// them.
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "launch/operations.hpp"
 #include "matrix/tiles.hpp"
@@ -28,15 +29,17 @@ constexpr shape shapes[] = {{1, 1, 1}, {3, 5, 7}, {16, 16, 16}, {64, 64, 64}, {6
 
 }  // namespace
 
-TEST_CASE("the kernel for matrix units multiplies FP16 matrices with wmma") {
+TEST_CASE("the kernels for matrix units multiply FP16 and BF16 matrices with wmma") {
+  const element_type type = GENERATE(element_type::float16, element_type::bfloat16);
+  CAPTURE(to_string(type));
   const engine engine(sycl::queue{sycl::property::queue::in_order{}}, "nvidia_gpu");
   for (const shape& size : shapes)
     for (const bool is_transposed : {false, true}) {
       const auto [m, n, k] = size;
       CAPTURE(m, n, k, is_transposed);
-      const device_matrix a(engine, element_type::float16, is_transposed ? k : m, is_transposed ? m : k, 1, 3, 1);
-      const device_matrix b(engine, element_type::float16, is_transposed ? n : k, is_transposed ? k : n, 2, 5, 1);
-      const device_matrix c(engine, element_type::float16, m, n, 3, 2, 1);
+      const device_matrix a(engine, type, is_transposed ? k : m, is_transposed ? m : k, 1, 3, 1);
+      const device_matrix b(engine, type, is_transposed ? n : k, is_transposed ? k : n, 2, 5, 1);
+      const device_matrix c(engine, type, m, n, 3, 2, 1);
       const auto before = c.read();
       const matrix::problem product{.a = is_transposed ? transposed(a.view()) : a.view(),
                                     .b = is_transposed ? transposed(b.view()) : b.view(),
@@ -52,7 +55,8 @@ TEST_CASE("the kernel for matrix units multiplies FP16 matrices with wmma") {
                                     .beta = 2.0f,
                                     .bias = {},
                                     .function = syclamp::matrix::activation::none};
-      matrix::submit_tiles(engine, launch::gemm_joint_fp16, product);
+      matrix::submit_tiles(engine, type == element_type::float16 ? launch::gemm_joint_fp16 : launch::gemm_joint_bf16,
+                           product);
       engine.wait();
 
       const auto in_a = is_transposed ? reference::transposed(a.read()) : a.read();
@@ -64,7 +68,7 @@ TEST_CASE("the kernel for matrix units multiplies FP16 matrices with wmma") {
       for (std::size_t i = 0; i < result.values.size(); ++i) {
         const double error = (static_cast<double>(k) + 4) * float_rounding * magnitude.values[i];
         wrong += !(std::abs(result.values[i] - expected.values[i]) <=
-                   error + rounding_of(element_type::float16, std::abs(expected.values[i]) + error));
+                   error + rounding_of(type, std::abs(expected.values[i]) + error));
       }
       CHECK(wrong == 0);
       CHECK(c.is_alone());

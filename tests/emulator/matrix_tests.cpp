@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // wmma against sums in double precision, and the counts of memory transactions.
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/emulator/tiny_kernel.hpp"
@@ -11,9 +14,9 @@
 
 namespace {
 
-std::string registers(int first) {
+std::string registers(int first, int count = 8) {
   std::string list = "{";
-  for (int i = 0; i < 8; ++i) list += (i > 0 ? ", %r" : "%r") + std::to_string(first + i);
+  for (int i = 0; i < count; ++i) list += (i > 0 ? ", %r" : "%r") + std::to_string(first + i);
   return list + "}";
 }
 
@@ -24,12 +27,28 @@ const std::string product = "wmma.load.a.sync.aligned.row.m16n16k16.f16 " + regi
                             ", " + registers(20) + ", " + registers(30) + ";\n" +
                             "wmma.store.d.sync.aligned.row.m16n16k16.f32 [%rd3], " + registers(40) + ", %r3;\n";
 
+const std::string bf16_product = "wmma.load.a.sync.aligned.row.m16n16k16.bf16 " + registers(10, 4) +
+                                 ", [%rd1], %r3;\n" + "wmma.load.b.sync.aligned.row.m16n16k16.bf16 " +
+                                 registers(20, 4) + ", [%rd2], %r3;\n" + "wmma.load.c.sync.aligned.row.m16n16k16.f32 " +
+                                 registers(30) + ", [%rd3], %r3;\n" +
+                                 "wmma.mma.sync.aligned.row.row.m16n16k16.f32.bf16.bf16.f32 " + registers(40) + ", " +
+                                 registers(10, 4) + ", " + registers(20, 4) + ", " + registers(30) + ";\n" +
+                                 "wmma.store.d.sync.aligned.row.m16n16k16.f32 [%rd3], " + registers(40) + ", %r3;\n";
+
+struct bfloat16 {
+  bfloat16() = default;
+  explicit bfloat16(float value) { std::memcpy(&bits, reinterpret_cast<const char*>(&value) + 2, 2); }  // truncates
+  std::uint16_t bits;
+};
+
+template <typename Number>
 struct operands {
-  alignas(32) _Float16 a[256], b[256];
+  alignas(32) Number a[256], b[256];
   alignas(32) float c[256];
 };
 
-void run_product(operands& data, const std::string& body, std::uint32_t group_size) {
+template <typename Number>
+void run_product(operands<Number>& data, const std::string& body, std::uint32_t group_size) {
   const auto begin = reinterpret_cast<std::uint64_t>(&data);
   const emulator::allocation_finder finder = [&](std::uint64_t) {
     return emulator::extent{begin, begin + sizeof data};
@@ -48,14 +67,14 @@ emulator::warp_access every_lane(std::vector<std::uint64_t>& addresses, std::uin
 
 }  // namespace
 
-TEST_CASE("a product of matrices by a warp") {
-  operands data;
+TEMPLATE_TEST_CASE("a product of matrices by a warp", "", _Float16, bfloat16) {
+  operands<TestType> data;
   for (int i = 0; i < 256; ++i) {
-    data.a[i] = static_cast<_Float16>(i % 13 - 6);
-    data.b[i] = static_cast<_Float16>(i % 7 - 3);
+    data.a[i] = static_cast<TestType>(static_cast<float>(i % 13 - 6));
+    data.b[i] = static_cast<TestType>(static_cast<float>(i % 7 - 3));
     data.c[i] = static_cast<float>(i);
   }
-  run_product(data, "mov.b32 %r3, 16;\n" + product, 32);
+  run_product(data, "mov.b32 %r3, 16;\n" + (std::is_same_v<TestType, bfloat16> ? bf16_product : product), 32);
   for (int row = 0; row < 16; ++row)
     for (int column = 0; column < 16; ++column) {
       double sum = row * 16 + column;  // small integers: exact
@@ -65,7 +84,7 @@ TEST_CASE("a product of matrices by a warp") {
 }
 
 TEST_CASE("a matrix instruction needs all lanes, one matrix and its alignment") {
-  operands data{};
+  operands<_Float16> data{};
   const auto kind_of = [&](const std::string& body, std::uint32_t size) {
     try {
       run_product(data, body, size);

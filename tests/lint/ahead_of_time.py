@@ -4,8 +4,8 @@
    ahead_of_time.py CLANG_TIDY SYCL_INCLUDE ALL_KERNELS_FOLDER
 
 Kernels need a clang, and clang-tidy is one. Every operation is instantiated for every profile, so the test fails if a kernel and
-its row in src/launch/operations.def disagree. What is compiled is the host's part of SYCL: errors that only a device compiler
-reports are found by the tests that compile all kernels at run time.
+its row in src/launch/operations.def disagree. What is compiled is the host's part of SYCL. tests/gpu/cuda_preset_test.py compiles
+the same sources as device code for NVIDIA GPUs. No test compiles them as device code for Intel or AMD GPUs.
 """
 import pathlib
 import subprocess

@@ -49,13 +49,15 @@ _EXPORTED = []  # a consumer calls the deleter when it likes, so everything behi
 class Handmade:
     """A DLPack producer whose every field the test sets."""
 
-    def __init__(self, values, major=1, device_type=1, lanes=1, flags=0, stride=None, deleter=None, context=None):
+    def __init__(
+        self, values, major=1, device_type=1, lanes=1, flags=0, stride=None, deleter=None, context=None, code=2, bits=None,
+    ):  # fmt: skip
         self.values, self.deleted = values, 0
         self.shape = (ctypes.c_int64 * 1)(values.size)
         self.strides = None if stride is None else (ctypes.c_int64 * 1)(stride)
         self.deleter = DELETER(self._delete) if deleter is None else deleter
         strides = None if stride is None else ctypes.addressof(self.strides)
-        tensor = DLTensor(values.ctypes.data, device_type, 0, 1, 2, values.itemsize * 8, lanes, self.shape, strides, 0)
+        tensor = DLTensor(values.ctypes.data, device_type, 0, 1, code, bits or values.itemsize * 8, lanes, self.shape, strides, 0)
         self.managed = ManagedVersioned(major, 3, context, self.deleter, flags, tensor)
 
     def _delete(self, _):

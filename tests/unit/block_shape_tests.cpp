@@ -32,18 +32,24 @@ const std::vector<std::size_t> of_arc_a{8, 16, 32}, of_xe_hpc{16, 32}, of_nvidia
 }  // namespace
 
 TEST_CASE("gemm with matrix units uses the largest block that the device offers") {
-  CHECK(choose_block_shape(tensor_cores, of_nvidia, 128) == &block_shapes[0]);
-  CHECK(choose_block_shape(xe_hpc, of_xe_hpc, 64) == &block_shapes[0]);
-  CHECK(choose_block_shape(eight_rows, of_xe_hpc, 64) == &block_shapes[1]);
-  CHECK(choose_block_shape(arc_a, of_arc_a, 64) == &block_shapes[2]);
+  CHECK(choose_block_shape(tensor_cores, of_nvidia, 128, 16) == &block_shapes[0]);
+  CHECK(choose_block_shape(xe_hpc, of_xe_hpc, 64, 8) == &block_shapes[0]);
+  CHECK(choose_block_shape(eight_rows, of_xe_hpc, 64, 8) == &block_shapes[1]);
+  CHECK(choose_block_shape(arc_a, of_arc_a, 64, 8) == &block_shapes[2]);
 }
 
 TEST_CASE("gemm with matrix units is not used where the device has no fitting blocks or sub-groups") {
-  CHECK(choose_block_shape({}, of_xe_hpc, 64) == nullptr);
-  CHECK(choose_block_shape(arc_a, of_xe_hpc, 64) == nullptr);  // blocks of 8 × 8 need sub-groups of 8
-  CHECK(choose_block_shape(xe_hpc, of_nvidia, 64) == nullptr);
+  CHECK(choose_block_shape({}, of_xe_hpc, 64, 8) == nullptr);
+  CHECK(choose_block_shape(arc_a, of_xe_hpc, 64, 8) == nullptr);  // blocks of 8 × 8 need sub-groups of 8
+  CHECK(choose_block_shape(xe_hpc, of_nvidia, 64, 8) == nullptr);
   const std::vector<offered_shape> other_depth = both({{fp16, 16, 16, 8, 0, 0, 0}});
-  CHECK(choose_block_shape(other_depth, of_xe_hpc, 64) == nullptr);
+  CHECK(choose_block_shape(other_depth, of_xe_hpc, 64, 8) == nullptr);
   const std::vector<offered_shape> only_fp16{{fp16, 16, 16, 16, 0, 0, 0}};
-  CHECK(choose_block_shape(only_fp16, of_xe_hpc, 64) == nullptr);
+  CHECK(choose_block_shape(only_fp16, of_xe_hpc, 64, 8) == nullptr);
+}
+
+TEST_CASE("gemm with matrix units never chooses blocks with fewer rows than the profile has kernels for") {
+  CHECK(choose_block_shape(eight_rows, of_xe_hpc, 128, 8) == &block_shapes[1]);
+  CHECK(choose_block_shape(eight_rows, of_xe_hpc, 128, 16) == nullptr);
+  CHECK(choose_block_shape(xe_hpc, of_xe_hpc, 64, 16) == &block_shapes[0]);
 }

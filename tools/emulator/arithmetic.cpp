@@ -175,6 +175,10 @@ void add_floats(table& t) {
   t["min.f32"] = computed<smaller, f32, f32, f32>::run;
   t["max.f32"] = computed<larger, f32, f32, f32>::run;
   t["cvt.f32.f16"] = computed<[](f16 a) { return static_cast<f32>(a); }, f32, f16>::run;
+  t["cvt.rn.f16x2.f32"] = computed<[](f32 high, f32 low) {
+    return static_cast<u32>(to_bits(static_cast<f16>(high)) << 16 | to_bits(static_cast<f16>(low)));
+  },
+                                   u32, f32, f32>::run;
   t["cvt.rn.f16.f32"] = computed<[](f32 a) { return static_cast<f16>(a); }, f16, f32>::run;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // wmma: products of matrices by all lanes of a warp. Which lane holds which element is up to the hardware, so a kernel
-// must not depend on it. Here lane l holds elements 8 l to 8 l + 7 of a 16 × 16 matrix, halves twice.
+// must not depend on it. Here lane l holds elements 8 l to 8 l + 7 of a 16 × 16 matrix: FP16 twice in 8 registers, BF16
+// once in 4.
 #include <map>
 #include <string>
 
@@ -60,6 +61,11 @@ void count_matrix(warp& self, const instruction& what, const matrix_in_memory<T>
   }
 }
 
+f32 widen_fp16(u16 bits) { return static_cast<f32>(from_bits<f16>(bits)); }
+f32 widen_bf16(u16 bits) { return from_bits<f32>(u64{bits} << 16); }
+
+/// Two numbers of 16 bits are in a register.
+template <u32 Registers>
 void load_halves(warp& self, const instruction& what, lane_mask active) {
   need_whole_warp(self, what, active);
   const matrix_in_memory<u16> matrix(self, what);
@@ -69,7 +75,7 @@ void load_halves(warp& self, const instruction& what, lane_mask active) {
     for (u32 i = 0; i < per_lane; ++i)
       std::memcpy(&values[i],
                   checked_memory(self, what, lane, matrix.address(lane * per_lane + i), 2, 2, access_kind::read), 2);
-    for (u32 i = 0; i < per_lane; ++i)  // 16 halves in 8 registers: each one twice
+    for (u32 i = 0; i < Registers; ++i)
       self.values(what.writes[i])[lane] = values[2 * i % per_lane] | u32{values[(2 * i + 1) % per_lane]} << 16;
   }
 }
@@ -97,19 +103,21 @@ void store_floats(warp& self, const instruction& what, lane_mask active) {
                   &self.values(what.reads[2 + i])[lane], 4);
 }
 
-f32 half_element(warp& self, const instruction& what, u32 first, u32 index) {
+u16 half_element(warp& self, const instruction& what, u32 first, u32 index) {
   const u64 pair = self.values(what.reads[first + index % per_lane / 2])[index / per_lane];
-  return static_cast<f32>(from_bits<f16>(index % 2 == 0 ? pair : pair >> 16));
+  return static_cast<u16>(index % 2 == 0 ? pair : pair >> 16);
 }
 
-/// Products of halves are exact in FP32. The order of the sum is not defined; here it is that of the inner dimension.
+/// Products of 16-bit numbers are exact in FP32. The order of the sum is not defined; here it is that of the inner
+/// dimension.
+template <f32 (*Widen)(u16), u32 Registers>
 void multiply(warp& self, const instruction& what, lane_mask active) {
   need_whole_warp(self, what, active);
   f32 a[elements], b[elements], sums[elements];
   for (u32 i = 0; i < elements; ++i) {
-    a[i] = half_element(self, what, 0, i);
-    b[i] = half_element(self, what, per_lane, i);
-    sums[i] = from_bits<f32>(self.values(what.reads[2 * per_lane + i % per_lane])[i / per_lane]);
+    a[i] = Widen(half_element(self, what, 0, i));
+    b[i] = Widen(half_element(self, what, Registers, i));
+    sums[i] = from_bits<f32>(self.values(what.reads[2 * Registers + i % per_lane])[i / per_lane]);
   }
   for (u32 row = 0; row < side; ++row)
     for (u32 inner = 0; inner < side; ++inner)
@@ -125,12 +133,18 @@ executor find_matrix(std::string_view name) {
     std::map<std::string, executor, std::less<>> all;
     for (const char* space : {"", ".global", ".shared"})
       for (const char* layout : {"row", "col"}) {
-        for (const char* matrix : {"a", "b"})
-          all[fmt::format("wmma.load.{}.sync.aligned.{}.m16n16k16{}.f16", matrix, layout, space)] = load_halves;
+        for (const char* matrix : {"a", "b"}) {
+          const auto name = fmt::format("wmma.load.{}.sync.aligned.{}.m16n16k16{}.", matrix, layout, space);
+          all[name + "f16"] = load_halves<8>;
+          all[name + "bf16"] = load_halves<4>;
+        }
         all[fmt::format("wmma.load.c.sync.aligned.{}.m16n16k16{}.f32", layout, space)] = load_floats;
         all[fmt::format("wmma.store.d.sync.aligned.{}.m16n16k16{}.f32", layout, space)] = store_floats;
-        for (const char* other : {"row", "col"})
-          all[fmt::format("wmma.mma.sync.aligned.{}.{}.m16n16k16.f32.f32", layout, other)] = multiply;
+        for (const char* other : {"row", "col"}) {
+          const auto name = fmt::format("wmma.mma.sync.aligned.{}.{}.m16n16k16.f32.", layout, other);
+          all[name + "f32"] = multiply<widen_fp16, 8>;
+          all[name + "bf16.bf16.f32"] = multiply<widen_bf16, 4>;
+        }
       }
     return all;
   }();

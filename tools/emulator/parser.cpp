@@ -226,6 +226,7 @@ std::vector<std::string> split_list(std::string_view text) {
 
 std::uint32_t bytes_of_type(std::string_view type) {
   if (type == "pred") return 1;
+  if (type == "bf16") return 2;
   for (const auto& [bits, bytes] : {std::pair{"8", 1u}, {"16", 2u}, {"32", 4u}, {"64", 8u}})
     if (type.size() > 1 && type.substr(1) == bits) return bytes;
   throw unsupported("there is no type \"" + std::string(type) + "\"");

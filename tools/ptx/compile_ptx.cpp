@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles SYCL source to PTX, or to SPIR-V, without a GPU. tools/ptx/ptx builds this program.
-//   compile_ptx SOURCE OUTPUT [COMPILER OPTION…]
-// An OUTPUT that ends in .spv gets SPIR-V.
+//   compile_ptx SOURCE OUTPUT [--arch=sm_80] [COMPILER OPTION…]
+//   compile_ptx SOURCE --check [--arch=sm_80] [COMPILER OPTION…]
+// An OUTPUT that ends in .spv gets SPIR-V. With --arch, the PTX is for that architecture; without it, for the
+// compiler's default, sm_75. --check stops after the front end, which reports all errors in the source.
 //
-// It calls `compileSYCL`, a private function of DPC++'s in-process compiler (libsycl-jit of release 2026.2). The types
-// below repeat its interface. Another release may differ, so only maintainers' tools may depend on this file.
+// It calls `compileSYCL` and `addToJITConfiguration`, private functions of DPC++'s in-process compiler (libsycl-jit of
+// release 2026.2). The types below repeat their interface. Another release may differ, so only maintainers' tools may
+// depend on this file.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -13,6 +16,7 @@
 
 #include <cstdarg>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -55,10 +59,28 @@ struct compilation {
 using compile_function = compilation (*)(source_file, array_view<source_file>, array_view<const char*>,
                                          array_view<char>, bool, binary_format, const char*);
 
+// The interface of addToJITConfiguration. It takes the option's contents, which the destructor in the table would free.
+struct configuration_option {
+  void (*const* destructors)(void*);
+  std::uint32_t number;
+  const char* text;
+  std::size_t length;
+};
+using configure_function = void (*)(configuration_option**);
+constexpr std::uint32_t target_cpu = 1, target_features = 2;  // numbers of options
+
+void configure(configure_function put, std::uint32_t number, std::string_view text) {
+  static constexpr auto nothing = +[](void*) {};
+  static constexpr void (*destructors[])(void*) = {nothing, nothing, nothing, nothing};
+  auto* option = new configuration_option{destructors, number, text.data(), text.size()};  // used until the end
+  put(&option);
+}
+
 // The CUDA target needs this library of device functions. The compiler holds a copy in its own memory, but in this
 // release opens it as a file that does not exist. open() below therefore returns the copy.
 constexpr std::string_view device_library_name = "nvptx64-nvidia-cuda/libspirv.l64.signed_char.bc";
 std::string_view device_library;
+bool stop_after_front_end = false;
 
 std::vector<std::string_view> readable_segments(const dl_phdr_info& module) {
   std::vector<std::string_view> segments;
@@ -105,6 +127,7 @@ void find_device_library(void* compiler) {
 /// A file descriptor of the device library if `path` names it, else -1.
 int open_device_library(std::string_view path) {
   if (device_library.empty() || path.find(device_library_name) == path.npos) return -1;
+  if (stop_after_front_end) std::_Exit(0);  // the compiler links this library to what its front end has made
   const int file = memfd_create("device library", 0);
   for (std::string_view rest = device_library; !rest.empty();) {
     const ssize_t written = write(file, rest.data(), rest.size());
@@ -134,7 +157,7 @@ extern "C" int open(const char* path, int flags, ...) {
 extern "C" int open64(const char* path, int flags, ...) __attribute__((alias("open")));
 
 int main(int argc, char** argv) {
-  if (argc < 3) return fail("usage: compile_ptx SOURCE OUTPUT [COMPILER OPTION…]");
+  if (argc < 3) return fail("usage: compile_ptx SOURCE OUTPUT|--check [--arch=ARCHITECTURE] [COMPILER OPTION…]");
   void* compiler = dlopen("libsycl-jit.so", RTLD_NOW);
   if (compiler == nullptr) return fail(dlerror());
   const auto compile = reinterpret_cast<compile_function>(dlsym(compiler, "compileSYCL"));
@@ -146,14 +169,28 @@ int main(int argc, char** argv) {
   std::ifstream input(argv[1]);
   if (!input) return fail(std::string("cannot read ") + argv[1]);
   const std::string text(std::istreambuf_iterator<char>(input), {});
-  const std::vector<const char*> options(argv + 3, argv + argc);
+  std::vector<const char*> options(argv + 3, argv + argc);
+  constexpr std::string_view arch_option = "--arch=";
+  if (!options.empty() && std::string_view(options[0]).substr(0, arch_option.size()) == arch_option) {
+    const char* arch = options[0] + arch_option.size();
+    const auto put = reinterpret_cast<configure_function>(dlsym(compiler, "addToJITConfiguration"));
+    if (put == nullptr)
+      return fail("libsycl-jit.so has no function addToJITConfiguration; this tool needs DPC++ 2026.2");
+    // The first two are for the back end, the others for the front end. BF16 needs PTX 7.0, Blackwell needs 8.6.
+    configure(put, target_cpu, arch);
+    configure(put, target_features, std::string_view(arch).size() > 5 ? "+ptx86" : "+ptx78");
+    options.erase(options.begin());
+    options.insert(options.end(), {"-Xclang", "-target-cpu", "-Xclang", arch});
+  }
   const std::string_view name = argv[2], ending = ".spv";
+  stop_after_front_end = name == "--check";
   const bool is_spirv = name.size() > ending.size() && name.substr(name.size() - ending.size()) == ending;
   const auto format = is_spirv ? binary_format::spirv : binary_format::ptx;
   const compilation result =
       compile({"kernel.cpp", text.c_str()}, {}, {options.data(), options.size()}, {}, false, format, nullptr);
   if (result.error != 0) return fail(result.log != nullptr ? result.log : "the compiler failed without a message");
 
+  if (stop_after_front_end) return fail("the compiler did not come to the end of its front end");
   std::ofstream output(argv[2], std::ios::binary);
   for (std::size_t i = 0; i < result.image_count; ++i)
     output.write(result.images[i].start, static_cast<std::streamsize>(result.images[i].size));

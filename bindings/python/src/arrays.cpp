@@ -378,8 +378,16 @@ void check_writable(const imported_array& array, const std::string& argument) {
         fmt::format("{}: the array is read-only, but the operation writes it; pass a writable array", argument));
 }
 
+constexpr const char* array_doc =
+    "An array of another library, used in place. Only needed to name the format of arrays of integers.\n\n"
+    ">>> import array, syclamp\n"
+    ">>> bits = array.array(\"H\", [0x3f80, 0x4000])\n"
+    ">>> weights = syclamp.Array(bits, dtype=\"bfloat16\")\n"
+    ">>> weights.dtype, weights.shape, syclamp.inspect(weights).amax\n"
+    "('bfloat16', (2,), 2.0)\n";
+
 void register_arrays(nb::module_& module) {
-  nb::class_<imported_array>(module, "Array")
+  nb::class_<imported_array>(module, "Array", array_doc)
       .def(nb::new_([](const nb::object& object, const std::optional<std::string>& dtype) {
              const auto type = dtype ? std::optional(element_type_from(*dtype)) : std::nullopt;
              return import_array(object, "array", type);

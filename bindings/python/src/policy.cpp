@@ -88,8 +88,14 @@ void set_fields(const nb::object& self, const nb::kwargs& fields) {
   nb::cast<const scaling_policy&>(self).validate();
 }
 
+constexpr const char* replay_doc =
+    "What only presets of other frameworks need: rules that differ from those of the library.\n\n"
+    ">>> import syclamp\n"
+    ">>> syclamp.Policy(\"megatron\").replay.one_step_late\n"
+    "False\n";
+
 void bind_replay_options(nb::module_& module) {
-  nb::class_<replay_options> type(module, "ReplayOptions");
+  nb::class_<replay_options> type(module, "ReplayOptions", replay_doc);
   bind_name(type, "growth_test", &replay_options::growth_test);
   bind_name(type, "bounds", &replay_options::bounds);
   bind_name(type, "arithmetic", &replay_options::arithmetic);

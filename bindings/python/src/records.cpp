@@ -29,6 +29,25 @@ namespace nb = nanobind;
 namespace syclamp::python {
 namespace {
 
+constexpr const char* record_doc =
+    "The record of one step: one line of the ledger.\n\n"
+    ">>> import array, syclamp\n"
+    ">>> gradients = array.array(\"f\", [0.5])\n"
+    ">>> scaler = syclamp.LossScaler()\n"
+    ">>> _ = scaler.begin_step()\n"
+    ">>> scaler.step(syclamp.SGD(array.array(\"f\", [1.0]), gradients))\n"
+    ">>> scaler.update()\n"
+    ">>> record = scaler.outcome()\n"
+    ">>> record.step, record.outcome, record.was_applied\n"
+    "(1, 'applied', True)\n";
+
+constexpr const char* inspection_doc =
+    "What an inspection found in one list, tensor or group.\n\n"
+    ">>> import array, math, syclamp\n"
+    ">>> result = syclamp.inspect(array.array(\"f\", [0.0, -2.0, math.inf])).result\n"
+    ">>> result.elements, result.zero_count, result.inf_count, result.first_nonfinite\n"
+    "(3, 1, 1, 2)\n";
+
 /// Python has None where the library has `no_element`.
 std::optional<std::uint64_t> index_or_none(std::uint64_t index) {
   if (index == no_element) return {};
@@ -74,7 +93,7 @@ void from_state(ledger_entry& entry, const record_state& state) {
 }
 
 void bind_records(nb::module_& module) {
-  nb::class_<ledger_entry>(module, "StepRecord", "The record of one step: one line of the ledger.")
+  nb::class_<ledger_entry>(module, "StepRecord", record_doc)
       .def_prop_ro("step", &field<&step_record::step>, "number of the step, starting at 1")
       .def_prop_ro("applied", &field<&step_record::applied>, "steps applied so far")
       .def_prop_ro("skipped", &field<&step_record::skipped>, "steps skipped so far")
@@ -136,7 +155,7 @@ std::string describe_inspection(const inspection& result) {
 }
 
 void bind_inspections(nb::module_& module) {
-  nb::class_<inspection>(module, "InspectionResult", "What an inspection found in one list, tensor or group.")
+  nb::class_<inspection>(module, "InspectionResult", inspection_doc)
       .def_ro("elements", &inspection::elements, "number of elements read")
       .def_ro("inf_count", &inspection::inf_count, "number of elements that are Inf")
       .def_ro("nan_count", &inspection::nan_count, "number of NaNs")

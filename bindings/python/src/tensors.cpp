@@ -216,7 +216,7 @@ std::shared_ptr<inspector_handle> make_inspector(const std::shared_ptr<tensors_h
 }
 
 void bind_tensors(nb::module_& module) {
-  nb::class_<tensors_handle>(module, "Tensors")
+  nb::class_<tensors_handle>(module, "Tensors", "Arrays that `syclamp.tensors` has checked and keeps alive.")
       .def(nb::init<std::shared_ptr<engine_handle>, nb::typed<nb::sequence, nb::any>, std::vector<std::string>,
                     std::vector<std::uint32_t>, std::string>(),
            nb::arg("engine"), nb::arg("arrays"), nb::arg("names") = std::vector<std::string>{},

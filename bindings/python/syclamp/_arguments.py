@@ -84,6 +84,11 @@ def tensors(
     >>> prepared = syclamp.tensors([array.array("f", [1, 2, 3])])
     >>> len(prepared), prepared.elements
     (1, 3)
+
+    :param arrays: one array, a list of arrays, or a dictionary of arrays by name
+    :param names: names for messages and ledgers; default: those of a dictionary
+    :param groups: the group of each array, from 0; default: one group
+    :param engine: default: `default_engine()`
     """
     values, found = as_sequence(arrays)
     numbers = [as_count(f"groups[{index}]", group) for index, group in enumerate(groups)]

@@ -37,7 +37,13 @@ def devices() -> list[Device]:
 
 
 def system_report() -> dict[str, Any]:
-    """Describes this build and all devices, and runs the arithmetic self-test. Compiles kernels."""
+    """Describes this build and all devices, and runs the arithmetic self-test. Compiles kernels.
+
+    >>> import syclamp
+    >>> report = syclamp.system_report()
+    >>> report["version"] == syclamp.__version__, len(report["devices"]) == len(syclamp.devices())
+    (True, True)
+    """
     return _core.system_report()
 
 
@@ -125,7 +131,12 @@ _default: Engine | None = None
 
 
 def default_engine() -> Engine:
-    """The engine that functions use if none is given. It is made at the first call."""
+    """The engine that functions use if none is given. It is made at the first call.
+
+    >>> import syclamp
+    >>> syclamp.default_engine() is syclamp.default_engine()
+    True
+    """
     global _default
     if _default is None:
         _default = Engine()
@@ -133,7 +144,15 @@ def default_engine() -> Engine:
 
 
 def set_default_engine(engine: Engine) -> None:
-    """Sets the engine that functions use if none is given."""
+    """Sets the engine that functions use if none is given.
+
+    >>> import syclamp
+    >>> usual, other = syclamp.default_engine(), syclamp.Engine("cpu")
+    >>> syclamp.set_default_engine(other)
+    >>> syclamp.LossScaler().engine is other
+    True
+    >>> syclamp.set_default_engine(usual)
+    """
     global _default
     _default = chosen_engine(engine)
 

@@ -116,6 +116,15 @@ class Optimizer:
     never the gradients. FP16, BF16 and FP8 weights are copies for the forward pass: the library keeps FP32 master
     weights, unless `masters` gives arrays for them.
 
+    >>> import array, syclamp
+    >>> weights = [array.array("f", [1.0]), array.array("f", [1.0])]
+    >>> gradients = [array.array("f", [0.5]), array.array("f", [0.5])]
+    >>> groups = [{"weights": w, "gradients": g} for w, g in zip(weights, gradients)]
+    >>> groups[1]["lr"] = 0.25  # a setting of this group only
+    >>> syclamp.SGD(groups, lr=1.0).step()
+    >>> [w[0] for w in weights]
+    [0.5, 0.875]
+
     :param weights: arrays of weights, by name or in order; or a sequence of groups, which are dictionaries with the keys
         `weights`, `gradients`, `masters`, `names` and settings of their own
     :param gradients: one FP16, BF16 or FP32 array per array of weights; a dictionary is paired with weights by its keys
@@ -197,6 +206,7 @@ class Optimizer:
     ) -> None:
         """Sets the learning-rate schedule of all groups. It counts applied steps, so a skipped step does not advance it.
 
+        :param shape: of the factor that multiplies the learning rate
         :param steps: length of the cosine, or number of steps between two decays
         :param warm_up: linear warm-up over this many steps
         :param gamma: for "decay": factor of each decay
@@ -211,15 +221,15 @@ class Optimizer:
         )
 
     def progress(self, group: int = 0) -> Progress:
-        """The numbers of steps that the device has finished and applied. Does not wait."""
+        """The numbers of steps of a group that the device has finished and applied. Does not wait."""
         return Progress(*self.native.progress(as_count("group", group)))
 
     def last_step_was_applied(self, group: int = 0) -> bool:
-        """True if the last finished step was applied, False if it was skipped. Does not wait."""
+        """True if the last finished step of a group was applied, False if it was skipped. Does not wait."""
         return self.progress(group).last_was_applied
 
     def steps(self, group: int = 0) -> int:
-        """The number of applied steps. Waits."""
+        """The number of applied steps of a group. Waits."""
         return self.native.steps(as_count("group", group))
 
     def weights(self, parameter: int) -> memoryview[float]:
@@ -227,7 +237,11 @@ class Optimizer:
         return memoryview(self.native.weights(as_count("parameter", parameter))).cast("f")
 
     def moment(self, parameter: int, index: int) -> memoryview[float] | memoryview[int]:
-        """A copy of a moment of a parameter; BF16 as 16-bit integers. Waits."""
+        """A copy of a moment of a parameter; BF16 as 16-bit integers. Waits.
+
+        :param parameter: index of the parameter
+        :param index: index of the moment: for Adam, 0 is the first and 1 the second moment
+        """
         dtype, data = self.native.moment(as_count("parameter", parameter), as_count("index", index))
         view = memoryview(data)
         return view.cast("f") if dtype == "float32" else view.cast("H")
@@ -275,7 +289,14 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam: lr, betas, eps, weight_decay (added to the gradient), amsgrad, maximize."""
+    """Adam: lr, betas, eps, weight_decay (added to the gradient), amsgrad, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Adam(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "adam"
 
@@ -307,7 +328,14 @@ class AdamW(Optimizer):
 
 
 class Lion(Optimizer):
-    """Lion: lr, betas, weight_decay (decoupled), maximize."""
+    """Lion: lr, betas, weight_decay (decoupled), maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Lion(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "lion"
 
@@ -319,7 +347,14 @@ class Lion(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Adagrad: lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize."""
+    """Adagrad: lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Adagrad(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "adagrad"
 
@@ -331,7 +366,14 @@ class Adagrad(Optimizer):
 
 
 class RMSprop(Optimizer):
-    """RMSprop: lr, alpha, eps, weight_decay, momentum, centered, maximize."""
+    """RMSprop: lr, alpha, eps, weight_decay, momentum, centered, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.RMSprop(weights, gradients, lr=0.125, alpha=0.75).step()
+    >>> round(weights[0], 4)
+    0.75
+    """
 
     name = "rmsprop"
 
@@ -343,7 +385,14 @@ class RMSprop(Optimizer):
 
 
 class LAMB(Optimizer):
-    """LAMB: lr, betas, eps, weight_decay (decoupled), maximize."""
+    """LAMB: lr, betas, eps, weight_decay (decoupled), maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.LAMB(weights, gradients, lr=0.125, weight_decay=0.0).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "lamb"
 
@@ -355,7 +404,14 @@ class LAMB(Optimizer):
 
 
 class NovoGrad(Optimizer):
-    """NovoGrad: lr, betas, eps, weight_decay, maximize."""
+    """NovoGrad: lr, betas, eps, weight_decay, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.NovoGrad(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "novograd"
 
@@ -367,7 +423,14 @@ class NovoGrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Adadelta: lr, rho, eps, weight_decay, maximize."""
+    """Adadelta: lr, rho, eps, weight_decay, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Adadelta(weights, gradients, eps=0.25, rho=0.5).step()
+    >>> round(weights[0], 4)
+    0.5918
+    """
 
     name = "adadelta"
 

@@ -83,6 +83,7 @@ class LossScaler:
 
         :param gradients: an optimizer that will step, or arrays
         :param out: FP32 arrays for arrays of another format
+        :param max_norm: clips the norm of the unscaled gradients
         """
         if isinstance(gradients, Optimizer):
             self.native.unscale(gradients.native, as_optional_number("max_norm", max_norm))
@@ -104,17 +105,28 @@ class LossScaler:
         self.native.step(natives_of(optimizer), as_optional_number("max_norm", max_norm), bool(clip_separately))
 
     def update(self, new_scale: float | None = None) -> None:
-        """Ends the step: moves the scale, writes the ledger, and calls the handlers of `on_step`."""
+        """Ends the step: moves the scale, writes the ledger, and calls the handlers of `on_step`.
+
+        :param new_scale: sets the scale instead of moving it
+        """
         self.native.update(as_optional_number("new_scale", new_scale))
         self.report()
 
     def accumulate(self, gradients: Arrays, sums: Arrays) -> None:
-        """Adds unscaled gradients of a micro-batch to FP32 sums. A micro-batch that overflowed is dropped."""
+        """Adds unscaled gradients of a micro-batch to FP32 sums. A micro-batch that overflowed is dropped.
+
+        :param gradients: gradients of the micro-batch, times the scale
+        :param sums: FP32 arrays of the same sizes, which are zero before the first micro-batch
+        """
         tensors = as_tensors(gradients, "gradients", self.engine)
         self.native.accumulate(tensors, as_partner(sums, "sums", gradients, "gradients", self.engine))
 
     def step_accumulated(self, optimizer: Optimizer, *, max_norm: float | None = None) -> None:
-        """Applies the mean of the micro-batches that were not dropped. The optimizer's gradients must be the sums."""
+        """Applies the mean of the micro-batches that were not dropped.
+
+        :param optimizer: an optimizer whose gradients are the sums
+        :param max_norm: clips the norm of the mean
+        """
         self.native.step_accumulated(native_of(optimizer), as_optional_number("max_norm", max_norm))
 
     def skip_step(self) -> None:
@@ -128,11 +140,17 @@ class LossScaler:
     # --- Readings ---
 
     def get_scale(self, index: int = 0) -> float:
-        """The present scale. Waits."""
+        """The present scale. Waits.
+
+        :param index: which scale, if there are several
+        """
         return self.native.get_scale(as_count("index", index))
 
     def outcome(self, index: int = 0) -> _core.StepRecord:
-        """The record of the last `update`. Waits."""
+        """The record of the last `update`. Waits.
+
+        :param index: the record of which scale, if there are several
+        """
         return self.native.outcome(as_count("index", index))
 
     @property
@@ -190,7 +208,7 @@ class LossScaler:
         self.native.save(os.fspath(file))
 
     def load(self, file: str | os.PathLike[str]) -> None:
-        """Loads a state that this version or an earlier one has saved. Waits."""
+        """Loads a file that `save` of this version or an earlier one has written. Waits."""
         self.native.load(os.fspath(file))
 
     def to_framework(self, framework: str) -> dict[str, Any]:

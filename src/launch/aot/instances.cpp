@@ -7,6 +7,7 @@
 
 #include "all_kernels.hpp"  // includes every header of sycl_kernels/; CMake writes it
 #include "backends/profiles.hpp"
+#include "launch/build_targets.hpp"
 #include "launch/operations.hpp"
 
 namespace syclamp::launch::aot {
@@ -14,6 +15,13 @@ namespace {
 
 using table = std::map<const operation_base*, instance, operation_order>;
 using backends::profiles;
+
+#if defined(SYCL_EXT_ONEAPI_MATRIX) && defined(SYCLAMP_AOT_TARGETS)
+static_assert(
+    !has_nvidia_blocks(SYCLAMP_AOT_TARGETS) || !kernels::target_is_nvidia ||
+        kernels::target_has_blocks<sycl::ext::oneapi::bfloat16, 16, 16>,
+    "host code would use matrix units for which there is no device code: this CUDA toolkit is too old for BF16");
+#endif
 
 // A compiler that does not know the attribute would ignore it with a warning.
 #if __has_cpp_attribute(sycl::reqd_sub_group_size)

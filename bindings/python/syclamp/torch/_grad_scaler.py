@@ -28,6 +28,19 @@ class GradScaler(torch.amp.GradScaler):
     With an optimizer of this package, `step` inspects, unscales, clips and applies in two kernels, and never calls ``optimizer.step``
     for a step that it skips. With any other optimizer it follows PyTorch's protocol.
 
+    >>> import math, torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(1))
+    >>> optimizer, scaler = syclamp.torch.SGD([weight], lr=0.5), syclamp.torch.GradScaler(init_scale=1024.0)
+    >>> for factor in (1.0, math.inf):
+    ...     optimizer.zero_grad()
+    ...     scaler.scale((weight * factor).sum()).backward()
+    ...     scaler.step(optimizer)
+    ...     scaler.update()
+    >>> weight.item(), scaler.get_scale()  # the second step was skipped
+    (0.5, 512.0)
+    >>> [record.outcome for record in scaler.ledger()]
+    ['applied', 'skipped_inf']
+
     Args:
         device: "cpu"
         init_scale: initial scale; None: the policy's
@@ -282,7 +295,10 @@ class GradScaler(torch.amp.GradScaler):
         return _Engine
 
     def state_dict(self) -> dict[str, Any]:
-        """The entries of torch.amp.GradScaler.state_dict, which it can load, and ``syclamp``, the complete state of the library."""
+        """The entries of torch.amp.GradScaler.state_dict, which it can load, and ``syclamp``, what a policy remembers besides.
+
+        The ledger is not part of the state.
+        """
         state = super().state_dict()
         if self._enabled and self._native is not None and not self._per_optimizer_states:
             state["syclamp"] = self._need_native("state_dict").snapshot()

@@ -73,7 +73,16 @@ class Adam(FusedOptimizer):
 
 
 class AdamW(Adam):
-    """AdamW, as torch.optim.AdamW: Adam with decoupled weight decay. The arguments are those of `Adam`."""
+    """AdamW, as torch.optim.AdamW: Adam with decoupled weight decay. The arguments are those of `Adam`.
+
+    >>> import torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(2, dtype=torch.float16))
+    >>> optimizer = syclamp.torch.AdamW([weight], lr=0.125, weight_decay=0.0, max_norm=1.0)
+    >>> weight.grad = torch.tensor([0.5, -0.5], dtype=torch.float16)
+    >>> optimizer.step()
+    >>> weight.tolist(), optimizer.applied_steps(), optimizer.state[weight]["master"].dtype
+    ([0.875, 1.125], 1, torch.float32)
+    """
 
     _kind = "adamw"
 

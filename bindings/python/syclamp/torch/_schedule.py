@@ -14,11 +14,18 @@ class AppliedStepSchedule:
 
     A fused optimizer hides a skipped step from the training loop, so that a scheduler advances although no weight has changed.
 
-        schedule = AppliedStepSchedule(torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 1000))
-        ...
-        scaler.step(optimizer)
-        scaler.update()
-        schedule.step()
+    >>> import math, torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(1))
+    >>> optimizer, scaler = syclamp.torch.SGD([weight], lr=0.5), syclamp.torch.GradScaler(init_scale=1024.0)
+    >>> schedule = syclamp.torch.AppliedStepSchedule(torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5))
+    >>> for factor in (1.0, math.inf):
+    ...     optimizer.zero_grad()
+    ...     scaler.scale((weight * factor).sum()).backward()
+    ...     scaler.step(optimizer)
+    ...     scaler.update()
+    ...     schedule.step()
+    >>> schedule.get_last_lr()  # the second step was skipped
+    [0.25]
 
     Args:
         scheduler: a scheduler of torch.optim.lr_scheduler, whose optimizer is one of this package
