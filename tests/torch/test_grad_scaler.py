@@ -326,7 +326,7 @@ def test_disabled_scaler_passes_everything_through():
         scaler.update()
         reference.step()
     assert all(torch.equal(p, q) for p, q in zip(parameters, plain))
-    assert (scaler.get_scale(), scaler.state_dict(), scaler.is_enabled(), scaler.ledger()) == (1.0, {}, False, [])
+    assert (scaler.get_scale(), scaler.state_dict(), scaler.is_enabled(), len(scaler.ledger())) == (1.0, {}, False, 0)
     scaler.load_state_dict({"scale": 3.0})
     with pytest.raises(RuntimeError, match="a disabled GradScaler saves"):
         syclamp.torch.GradScaler().load_state_dict({})
@@ -400,6 +400,7 @@ def test_is_a_real_subclass_and_has_a_ledger():
     advance(scaler, [False, True, False])
     assert [(record.outcome, record.scale) for record in scaler.ledger()] == [("skipped_inf", 65536.0), ("applied", 32768.0)]
     assert scaler.ledger()[0].first_nonfinite_name == "parameter 0 of group 0"
+    assert isinstance(scaler.ledger(), syclamp.Ledger) and scaler.ledger().skipped_steps == [2]
 
 
 def test_records_reach_handlers_and_tensorboard(tmp_path):

@@ -89,8 +89,8 @@ def test_under_the_scaler_of_torch(amp_scaling, unscale, max_norm, dtype):
         applied += not overflows
         assert scalers[0].get_scale() == scalers[1].get_scale()
         assert optimizer.applied_steps() == applied
-        if amp_scaling:
-            assert optimizer.last_step_was_applied() == (not overflows)
+        # Without amp_scaling, PyTorch's scaler does not call the optimizer for a step that it skips.
+        assert optimizer.last_step_was_applied() == (not overflows or not amp_scaling)
         assert not hasattr(optimizer, "grad_scale") and not hasattr(optimizer, "found_inf")
     weights = ours if dtype is torch.float32 else [optimizer.state[p]["master"] for p in ours]
     assert distance(weights, theirs) <= allowed(theirs, 7, 1e-3)

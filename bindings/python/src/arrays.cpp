@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.hpp"
 
-#include <limits>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -164,8 +164,7 @@ const dlpack::exchange_api* exchange_table(nb::handle object) {
 [[noreturn]] void throw_named(const nb::python_error& problem, const std::string& argument) {
   if (!problem.matches(PyExc_Exception)) throw problem;  // such as KeyboardInterrupt
   const auto text = nb::cast<std::string>(nb::str(problem.value()));
-  throw invalid_argument(
-      fmt::format("{}: the array cannot be read; its library says: {}", argument, text.substr(0, text.find('\n'))));
+  throw invalid_argument(argument + ": the array cannot be read; its library says: " + text.substr(0, text.find('\n')));
 }
 
 std::optional<imported_array> from_exchange_table(nb::handle object, const std::string& argument,
@@ -228,12 +227,9 @@ std::optional<element_type> stored_type(std::string_view format) {
 
 /// The dtype behind a format of the module struct, for messages.
 std::string describe(std::string_view format, Py_ssize_t bytes) {
-  if (format.size() == 1 && std::string_view("bhilqn").find(format) != std::string_view::npos)
-    return fmt::format("int{}", bytes * 8);
-  if (format.size() == 1 && std::string_view("BHILQN").find(format) != std::string_view::npos)
-    return fmt::format("uint{}", bytes * 8);
   if (format == "?") return "bool";
-  if (format == "Zf" || format == "Zd") return fmt::format("complex{}", bytes * 8);
+  for (const auto& [letters, name] : {std::pair("bhilqn", "int"), std::pair("BHILQN", "uint")})
+    if (format.size() == 1 && std::strchr(letters, format[0]) != nullptr) return fmt::format("{}{}", name, bytes * 8);
   return fmt::format("with format \"{}\"", format);
 }
 
@@ -258,9 +254,8 @@ std::optional<imported_array> from_buffer(nb::handle object, const std::string& 
   std::string_view format = view->format == nullptr ? "B" : view->format;
   if (format.size() == 2 && (format[0] == '@' || format[0] == '=' || format[0] == '<')) format.remove_prefix(1);
   imported_array array;
-  array.type =
-      resolve_type(stored_type(format), static_cast<unsigned>(view->itemsize) * 8, format == "H" || format == "B",
-                   describe(format, view->itemsize), argument, wanted);
+  array.type = resolve_type(stored_type(format), static_cast<unsigned>(view->itemsize) * 8,
+                            format == "H" || format == "B", describe(format, view->itemsize), argument, wanted);
   array.shape.assign(view->shape, view->shape + view->ndim);
   std::vector<std::int64_t> strides(view->strides, view->strides + view->ndim);
   count_in_elements(strides, view->itemsize, argument);

@@ -93,13 +93,13 @@ std::shared_ptr<optimizer_handle> make_optimizer(const std::shared_ptr<engine_ha
   imported_parameters imported = import_parameters(*engine, parameters);
   std::vector<optimizer_settings> settings;
   for (const settings_dict& fields : groups) settings.push_back(settings_from(name, fields));
-  const storage_options storage{.moments = value_named<element_type>(
-                                    "moments", moments,
-                                    {{"float32", element_type::float32}, {"bfloat16", element_type::bfloat16}}),
-                                .remainders = remainders,
-                                .rounding_mode = rounding_named(rounding),
-                                .seed = seed,
-                                .unscaled_shadow = unscaled_shadow};
+  const storage_options storage{
+      .moments = value_named<element_type>("moments", moments,
+                                           {{"float32", element_type::float32}, {"bfloat16", element_type::bfloat16}}),
+      .remainders = remainders,
+      .rounding_mode = rounding_named(rounding),
+      .seed = seed,
+      .unscaled_shadow = unscaled_shadow};
   return engine->call([&] {
     return std::make_shared<optimizer_handle>(optimizer_handle{
         .engine = engine,

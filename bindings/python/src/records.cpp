@@ -174,9 +174,8 @@ void bind_inspections(nb::module_& module) {
       .def_prop_ro(
           "flags", [](const inspection& result) { return flag_names(result.flags); }, "what was found: inf, nan")
       .def_prop_ro("all_finite", &inspection::all_finite, "True if no element is Inf or NaN")
-      .def(
-          "norm", &norm_of,
-          nb::arg("kind") = "l2", "The norm of the elements, not unscaled: l2, inf, or l1 with level \"tensors\".")
+      .def("norm", &norm_of, nb::arg("kind") = "l2",
+           "The norm of the elements, not unscaled: l2, inf, or l1 with level \"tensors\".")
       .def("headroom", &inspection::headroom, nb::arg("amax_limit") = 65504.0,
            "How often the elements can be doubled until the largest exceeds the limit.")
       .def("__repr__", &describe_inspection);

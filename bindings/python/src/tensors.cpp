@@ -86,8 +86,9 @@ void tensors_handle::check_writable() const {
     try {
       static_cast<void>(list_->writable(index));
     } catch (const invalid_argument&) {
-      throw invalid_argument(fmt::format("{}: the array is read-only, but the operation writes it; pass a writable array",
-                                         describe_array(argument_, names_, index)));
+      throw invalid_argument(
+          fmt::format("{}: the array is read-only, but the operation writes it; pass a writable array",
+                      describe_array(argument_, names_, index)));
     }
   }
 }

@@ -47,8 +47,9 @@ def in_order(arrays: Arrays, keys: Sequence[str], argument: str, partner: str) -
         return arrays  # names of prepared arrays may be mere labels
     missing, unknown = sorted(set(keys) - set(own)), sorted(set(own) - set(keys))
     if missing or unknown:
-        problems = [f"{_listed(missing)} missing"] * bool(missing) + [f"{_listed(unknown)} not in {partner}"] * bool(unknown)
-        raise _core.InvalidArgumentError(f"{argument}: {' and '.join(problems)}; use the keys of {partner}")
+        found = [(missing, "missing"), (unknown, f"not in {partner}")]
+        problems = " and ".join(f"{_listed(names)} {problem}" for names, problem in found if names)
+        raise _core.InvalidArgumentError(f"{argument}: {problems}; use the keys of {partner}")
     by_name = dict(zip(own, arrays.values(), strict=True))
     return {key: by_name[key] for key in keys}
 
@@ -57,7 +58,9 @@ def _listed(keys: Sequence[str]) -> str:
     return ", ".join(f'"{key}"' for key in keys)
 
 
-def as_partner(arrays: Arrays, argument: str, partner: Arrays, partner_argument: str, engine: Engine | None) -> _core.Tensors:
+def as_partner(
+    arrays: Arrays, argument: str, partner: Arrays, partner_argument: str, engine: Engine | None
+) -> _core.Tensors:
     """The arrays as a list of tensors, in the order of the arrays that they are paired with."""
     return as_tensors(in_order(arrays, keys_of(partner), argument, partner_argument), argument, engine)
 

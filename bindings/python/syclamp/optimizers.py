@@ -91,7 +91,9 @@ def _parameters(group: Mapping[str, Any], index: int) -> list[tuple[Any, Any, An
     """The parameters of one group, as the extension module takes them."""
     for key in ("weights", "gradients"):
         if key not in group:
-            raise _core.InvalidArgumentError(f'groups[{index}]: the key "{key}" is missing; each group needs weights and gradients')
+            raise _core.InvalidArgumentError(
+                f'groups[{index}]: the key "{key}" is missing; each group needs weights and gradients'
+            )
     weights, keys = as_sequence(group["weights"])
     keys = keys or list(group.get("names") or [])
     gradients, _ = as_sequence(in_order(group["gradients"], keys, "gradients", "weights"))

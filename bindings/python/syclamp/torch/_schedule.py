@@ -38,10 +38,15 @@ class AppliedStepSchedule:
                             "applied; use an optimizer of syclamp.torch")
         self.scheduler = scheduler
         self.optimizer = optimizer
+        self._applied_count = optimizer._applied_count
 
     def step(self, *args: Any, **kwargs: Any) -> None:
-        """Advances the schedule if the last step of the optimizer was applied. Does not wait."""
-        if self.optimizer.last_step_was_applied():
+        """Advances the schedule if the optimizer has applied a step since the last call. Does not wait.
+
+        So it may also be called once per micro-batch.
+        """
+        if self.optimizer._applied_count != self._applied_count:
+            self._applied_count = self.optimizer._applied_count
             self.scheduler.step(*args, **kwargs)
 
     def state_dict(self) -> dict[str, Any]:
