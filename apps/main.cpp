@@ -3,6 +3,7 @@
 #include <csignal>
 #include <exception>
 #include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -23,9 +24,23 @@ int show_answer(const CLI::App& program, const CLI::ParseError& request) {
   return 0;
 }
 
+/// CLI11 itself does not name an unknown command.
+void check_command(const CLI::App& program, int argc, char** argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "--help";
+  if (command.starts_with('-')) return;
+  std::string names;
+  for (const CLI::App* known : program.get_subcommands({})) {
+    if (known->get_name() == command) return;
+    names += (names.empty() ? "" : ", ") + known->get_name();
+  }
+  throw CLI::ExtrasError(fmt::format("the command \"{}\" does not exist; choose one of these: {}", command, names),
+                         CLI::ExitCodes::ExtrasError);
+}
+
 /// \return the exit code
 int run(CLI::App& program, int argc, char** argv) {
   try {
+    check_command(program, argc, argv);
     program.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& request) {
@@ -48,6 +63,7 @@ int main(int argc, char** argv) {
   CLI::App program("Mixed-precision loss scaling on SYCL devices: GPUs and CPUs.", "syclamp");
   program.set_version_flag("--version", syclamp::library_version());
   program.require_subcommand(1);
+  program.option_defaults()->disable_flag_override();  // --quick=3 is refused
   program.footer(
       "Examples:\n"
       "  syclamp info                                  check that the device works\n"

@@ -75,13 +75,23 @@ def in_flight(data):
 
 def amd(data):
     devices = list(data["devices"])
-    rows = [["kernel", *(f"{device} VGPRs" for device in devices), "wave", "local memory"]]
+    rows = [["kernel", *(f"{device} VGPRs" for device in devices), "SGPR spills", "wave", "local memory"]]
     for name, by_device in data["kernels"].items():
         waves = " / ".join(dict.fromkeys(str(by_device[device]["wave"]) for device in devices))
-        rows.append([name, *(by_device[device]["vgprs"] for device in devices), waves, by_device[devices[0]]["local memory"]])
+        spills = [by_device[device]["sgpr spills"] for device in devices]
+        rows.append([name, *(by_device[device]["vgprs"] for device in devices), " / ".join(map(str, spills)) if any(spills) else "", waves,
+                     by_device[devices[0]]["local memory"]])
     scratch = "".join(f"- `{name}`: {entry['reason']}\n" for name, entry in data["spills"].items())
-    return (f"{data['compiler']}, {data['date']}. No kernel spills vector registers or has flat accesses. Local memory is in bytes per\n"
-            f"work-group.\n\n{table(rows)}\n" + (f"Kernels with scratch memory:\n\n{scratch}" if scratch else ""))
+    faults = {"spill vector registers": lambda figures: figures["vgpr spills"], "have scratch memory": lambda figures: figures["scratch"],
+              "call functions": lambda figures: figures.get("calls"),
+              "have flat accesses": lambda figures: any(access.startswith("flat_") for access in figures["accesses"])}
+    found = {fault: sorted(name for name, by_device in data["kernels"].items() if any(map(is_found, by_device.values())))
+             for fault, is_found in faults.items()}
+    statement = "".join(f"Kernels that {fault}: {', '.join(names)}.\n" for fault, names in found.items() if names)
+    statement = statement or "No kernel spills vector registers, has scratch memory, calls a function or has flat accesses.\n"
+    return (f"{data['compiler']}, {data['date']}. {statement}Local memory is in bytes per work-group. SGPR spills are scalar registers kept in lanes of\n"
+            f"vector registers, in the order of the devices.\n\n{table(rows)}\n"
+            + (f"Kernels with scratch memory:\n\n{scratch}" if scratch else ""))
 
 
 def page_with_tables(text):

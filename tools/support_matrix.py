@@ -14,6 +14,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- support matrix: made by tools/support_matrix.py from docs/support.json -->", "<!-- end of the support matrix -->"
+GOLDEN = {"Intel GPU": "intel", "NVIDIA GPU": "nvidia", "AMD GPU": "amd"}  # devices with figures in tests/gpu
 OPERATIONS = ROOT / "src/launch/operations.def"
 
 
@@ -46,6 +47,30 @@ def problems(support):
             yield f"docs/support.json: {device['name']} has {name!r}, which is no rung; rungs are {', '.join(rungs)}"
         for name in sorted(set(device["families"]) - known_families()):
             yield f"docs/support.json: {device['name']} has the kernel family {name!r}, which src/launch/operations.def does not have"
+
+
+def golden_figures():
+    """{device: the data of tests/gpu that its assembler made}"""
+    return {device: json.loads((ROOT / f"tests/gpu/{name}.json").read_text()) for device, name in GOLDEN.items()}
+
+
+def golden_problems(support, golden):
+    """Where the data says more than the golden figures do."""
+    for device in support["devices"]:
+        if device["name"] not in golden:
+            continue
+        data, file = golden[device["name"]], f"tests/gpu/{GOLDEN[device['name']]}.json"
+        rows = {device["name"]: device, **{f"{device['name']}, {name}": row for name, row in device["families"].items()}}
+        for row, cells in rows.items():
+            if cells["assembled"] != "no" and cells["assembled"] > data["date"]:
+                yield (f"docs/support.json: assembled of {row} is {cells['assembled']}, but the figures of {file} are of {data['date']}; "
+                       "write that date, or make new figures")
+        if "not_compiled" in data:
+            refused = {name for name, cells in device["families"].items() if cells["assembled"] == "no"}
+            for name in sorted(refused - data["not_compiled"].keys()):
+                yield f'docs/support.json: assembled of {device["name"]}, {name} is "no", but "not_compiled" in {file} does not have it'
+            for name in sorted(data["not_compiled"].keys() - refused):
+                yield f'{file}: "not_compiled" has {name}, but docs/support.json does not say that it is not assembled for {device["name"]}'
 
 
 def table(support):
@@ -88,7 +113,7 @@ def main(arguments):
     if arguments not in ([], ["--write"], ["--check"]):
         sys.exit(__doc__)
     support = json.loads((ROOT / "docs/support.json").read_text())
-    wrong = list(problems(support))
+    wrong = list(problems(support)) or list(golden_problems(support, golden_figures()))
     if wrong:
         sys.exit("\n".join(wrong))
     for page, make in PAGES.items():

@@ -7,6 +7,7 @@
 
 #include "backends/profiles.hpp"
 #include "engine/device_fault.hpp"
+#include "engine/device_list.hpp"
 #include "engine/device_memory.hpp"
 #include "engine/event_order.hpp"
 #include "engine/process_exit.hpp"
@@ -47,7 +48,7 @@ sycl::queue best_queue(const std::shared_ptr<fault_record>& faults) {
   const auto rank = [](const sycl::device& device) { return device.is_gpu() ? 3 : device.is_cpu() ? 1 : 2; };
   std::vector<sycl::device> usable;
   std::string problems;
-  for (const sycl::device& device : sycl::device::get_devices())
+  for (const sycl::device& device : list_devices())
     if (const std::string problem = launch::obstacle(device); problem.empty())
       usable.push_back(device);
     else

@@ -45,8 +45,9 @@ inline void need_runtime() {
 /// \throws misuse_error if the runtime or the compiler of the kernels is gone, or this thread has ended
 void need_compiler();
 
+/// Exported for the modules.
 /// \throws misuse_error if this thread has lost what SYCL needs to compile or launch
-void need_thread();
+SYCLAMP_API void need_thread();
 
 /// A deleter that leaks the object if the runtime is gone.
 struct state_deleter {

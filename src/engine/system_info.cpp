@@ -10,6 +10,7 @@
 #include "backends/profiles.hpp"
 #include "engine/device_facts.hpp"
 #include "engine/device_fault.hpp"
+#include "engine/device_list.hpp"
 #include "engine/pci.hpp"
 #include "engine/process_exit.hpp"
 #include "engine/profile_choice.hpp"
@@ -105,7 +106,7 @@ system_report describe_system() {
   report.kernel_mode = launch::mode();
   report.compiler = launch::compiler();
   translated("describe_system", [&] {
-    const auto devices = sycl::device::get_devices();
+    const auto devices = list_devices();
     for (const sycl::device& device : devices) report.devices.push_back(describe(device));
     report.advice = advise(devices);
   });

@@ -44,6 +44,7 @@ class kernel_library {
   template <auto Tuning, typename... Args>
   sycl::event submit(sycl::queue& queue, const operation<Tuning, Args...>& op, std::uint64_t groups,
                      std::type_identity_t<Args>... args) {
+    need_thread();
     submitted_.fetch_add(1, std::memory_order_relaxed);
     const std::array arguments{argument{&args, sizeof args, std::is_pointer_v<Args>}...};
     return translated(op.name, [&] { return submit_erased(queue, op, groups, arguments); });
@@ -61,7 +62,6 @@ class kernel_library {
   std::uint64_t submitted() const { return submitted_.load(std::memory_order_relaxed); }
 
  private:
-  // Calls `need_thread` first. `submit` cannot, because modules instantiate it and do not see hidden functions.
   virtual sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
                                     std::span<const argument> arguments) = 0;
 

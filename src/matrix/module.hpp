@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/process_exit.hpp"
 #include "matrix/path.hpp"
 #include "syclamp/error.hpp"
 
@@ -42,6 +43,7 @@ class module_path final : public path {
   }
   bool has_epilogue() const override { return false; }
   sycl::event submit(const engine& engine, const problem& product) const override {
+    need_thread();  // the vendor's library launches kernels of its own
     try {
       return load()->submit(engine.queue(), product);
     } catch (const sycl::exception&) {

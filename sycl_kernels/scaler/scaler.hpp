@@ -67,7 +67,7 @@ inline void enter_squares(rank_flags& own, const wide_sum& squares) {
 
 /// The norm of one scale. With `ranks` the squares are what all ranks have contributed. Else they are those of the
 /// joint step, or, if `joint` is null, of the list. All lists of a joint step have the same scale.
-inline float norm_of(const inspection& result, const rank_flags* ranks, const open_step* joint) {
+[[gnu::always_inline]] inline float norm_of(const inspection& result, const rank_flags* ranks, const open_step* joint) {
   inspection all = result;
   if (ranks != nullptr || joint != nullptr) {
     const wide_sum squares = (ranks != nullptr ? squares_of(*ranks) : squares_of(*joint)).folded();
@@ -78,8 +78,8 @@ inline float norm_of(const inspection& result, const rank_flags* ranks, const op
 }
 
 /// The norm over all scales. Of one it is that one's, to the last bit.
-inline float norm_of_all(const inspection* result, const rank_flags* ranks, const open_step* joint,
-                         std::uint32_t scales) {
+[[gnu::always_inline]] inline float norm_of_all(const inspection* result, const rank_flags* ranks,
+                                                const open_step* joint, std::uint32_t scales) {
   float norm = norm_of(result[0], ranks, joint);
   for (std::uint32_t i = 1; i < scales; ++i)
     norm = joint_norm(
@@ -106,9 +106,10 @@ inline void enter(step_record& record, const inspection& result, std::uint32_t f
 
 /// Decides the gradients of one list. There is one inspection for each scale.
 /// \param joint  not null: the norm is that of all lists of a joint step, whose squares are here
-inline void decide_list(const inspection* result, const rank_flags* ranks, const open_step* joint,
-                        scaler_memory* memory, scale_state* states, open_step* open_steps, std::uint32_t scales,
-                        scalar_argument max_norm, std::uint32_t mode, std::uint32_t list, step_decision* decisions) {
+[[gnu::always_inline]] inline void decide_list(const inspection* result, const rank_flags* ranks,
+                                               const open_step* joint, scaler_memory* memory, scale_state* states,
+                                               open_step* open_steps, std::uint32_t scales, scalar_argument max_norm,
+                                               std::uint32_t mode, std::uint32_t list, step_decision* decisions) {
   const scaling_rule& rule = memory->rule;
   const bool is_step = (mode & decide_apply) != 0, is_enabled = rule.mode != scaling_mode::disabled;
   const std::uint32_t batches = memory->micro_batches;

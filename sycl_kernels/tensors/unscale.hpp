@@ -14,7 +14,7 @@
 
 namespace syclamp::kernels {
 
-/// What was bad among the elements that a work-item has overwritten. A whole `chunk_statistics` would take three times
+/// What was bad among the elements that a work-item has overwritten. A whole `chunk_statistics` would take four times
 /// the local memory, and fewer groups would run at a time.
 struct overwritten_bad {
   std::uint32_t inf_count = 0, nan_count = 0, first_nonfinite = no_bad_element;

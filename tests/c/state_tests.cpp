@@ -167,6 +167,11 @@ TEST_CASE("a policy is applied to a recorded run") {
   CHECK(results[1].outcome == SYCLAMP_SKIPPED_INF);
   CHECK(results[2].outcome == SYCLAMP_APPLIED);
   CHECK(results[3].scale_before == 0.0f);  // there was room for three
+  policy.init_scale = 0x1p12;
+  ok(syclamp_ledger_replay(text.c_str(), &policy, &report, nullptr, 0));
+  CHECK(report.skips == 0);
+  CHECK(report.final_scale == 0x1p12f);
+  CHECK(report.max_safe_scale == 0x1p16f);
   ok(syclamp_ledger_replay(text.c_str(), nullptr, &report, nullptr, 0));
   CHECK(report.skips == 0);
   policy.growth_factor = 0;

@@ -2,19 +2,6 @@
 ! The Fortran interface: objects, assignment, errors, and a training step whose numbers are exact.
 !   fortran_tests          runs all checks
 !   fortran_tests stop     makes an error without stat, which must end the program with its message
-module checks
-  implicit none
-  integer :: failures = 0
-contains
-  subroutine check(condition, text)
-    logical, intent(in) :: condition
-    character(*), intent(in) :: text
-    if (condition) return
-    print '(2a)', "FAILED: ", text
-    failures = failures + 1
-  end subroutine
-end module
-
 module holders
   use syclamp
   implicit none
@@ -61,6 +48,7 @@ end module
 program fortran_tests
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env
+  use call_tests
   use checks
   use holders
   use recorded_training
@@ -72,7 +60,11 @@ program fortran_tests
   call test_assignment()
   call test_errors()
   call test_tensors()
+  call test_memory()
+  call test_groups_and_storage()
   call test_training()
+  call test_accumulation()
+  call test_resume()
   call test_states()
   call test_recorded_steps()
   call check(syclamp_live_count() == 0, "all objects are released by finalization")

@@ -109,6 +109,8 @@ def amd_complaints(golden, version, found):
                 if figures[what] and device not in golden["spills"].get(name, {}).get("devices", ()):
                     yield (f"{name} on {device}: {what} {figures[what]}; use fewer registers, or add the kernel with a reason to "
                            '"spills" in tests/gpu/amd.json')
+            if figures.get("calls"):
+                yield f"{name} on {device} calls functions in {figures['calls']} places; mark them always_inline"
             for access in figures["accesses"]:
                 if access.startswith("flat_"):
                     yield f"{name} on {device} has {access}: take the address through in_global_memory (sycl_kernels/base/global_memory.hpp)"

@@ -5,11 +5,45 @@ import json
 import pathlib
 import sys
 
-from golden import intel_complaints, nvidia_complaints
+from golden import amd_complaints, intel_complaints, nvidia_complaints
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
 OTHER = "another version"
-INTEL, NVIDIA = (json.loads((HERE / name).read_text()) for name in ("intel.json", "nvidia.json"))
+INTEL, NVIDIA, AMD = (json.loads((HERE / name).read_text()) for name in ("intel.json", "nvidia.json", "amd.json"))
+sys.path.insert(0, str(HERE.parents[1] / "tools"))
+from amd import compiler as amd_compiler  # noqa: E402
+from ptx import figures as ptx_figures  # noqa: E402
+
+# A kernel with one access and a stack, and a function that it calls: what each of them has is put in.
+PTX = """.func called(.param .b64 p);
+.visible .entry __sycl_kernel_syclamp_{kernel}_1(.param .b64 p)
+{{
+  ld.global.b32 %r1, [%rd1];
+  call.uni called, (param0);
+}}
+.func called(.param .b64 p)
+{{
+  {access} %r1, [%rd1];
+}}
+"""
+PTXAS = """ptxas info    : Compiling entry function '__sycl_kernel_syclamp_{kernel}_1' for 'sm_80'
+ptxas info    : Function properties for __sycl_kernel_syclamp_{kernel}_1
+    {stack} bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 18 registers, used 0 barriers, 400 bytes cmem[0]
+ptxas info    : Function properties for called
+    {called_stack} bytes stack frame, {called_spills} bytes spill stores, 0 bytes spill loads
+"""
+ASSEMBLY = """__sycl_kernel_syclamp_{kernel}_1: ; @__sycl_kernel_syclamp_{kernel}_1
+\tglobal_load_dwordx4 v[0:3], v[0:1], off
+\t{call}
+\ts_endpgm
+\t.section\t.rodata
+amdhsa.kernels:
+  - .agpr_count: 0
+    .name:           __sycl_kernel_syclamp_{kernel}_1
+    .vgpr_count:     16
+    .vgpr_spill_count: 0
+"""
 
 
 def intel_found():
@@ -73,9 +107,53 @@ def nvidia_cases():
     yield "another width", True, (NVIDIA, OTHER, plant(found, (kernel, "accesses", "ld.global.v4.b32"), None))
     yield "a kernel is missing", True, (NVIDIA, version, plant(found, (kernel,), None))
 
+    def with_call(access="ld.global.b32", stack=0, called_stack=0, called_spills=0):
+        """One kernel as the tools read it. The golden figures are those without a stack, spills or generic accesses."""
+        tool, symbol = ptx_figures.load_ptx_tool(), f"__sycl_kernel_syclamp_{kernel}_1"
+        text = PTXAS.format(kernel=kernel, stack=stack, called_stack=called_stack, called_spills=called_spills)
+        counts = tool.operations_in(PTX.format(kernel=kernel, access=access))[symbol]
+        return {kernel: ptx_figures.kernel_figures({"sm_80": tool.resources_in(text)[symbol]}, counts)}
+
+    golden = {**NVIDIA, "kernels": with_call()}
+    yield "a kernel calls a function", False, (golden, version, with_call())
+    yield "a kernel with a stack calls a function without", True, (golden, OTHER, with_call(stack=64))
+    yield "a called function has a stack", True, (golden, OTHER, with_call(called_stack=32))
+    yield "a called function spills", True, (golden, OTHER, with_call(called_spills=8))
+    yield "a called function has a generic load", True, (golden, OTHER, with_call(access="ld.b32"))
+    yield "a called function has another access", True, (golden, OTHER, with_call(access="ld.global.b64"))
+
+
+def amd_found():
+    """What the compiler would have to return for the figures to be right."""
+    return {device: {name: {"kernels": {name: row[device]}} for name, row in AMD["kernels"].items() if device in row}
+            for device in AMD["devices"]}
+
+
+def amd_cases():
+    version, found, kernel = AMD["compiler"], amd_found(), "inspect_chunks"
+    figures = ("gfx90a", kernel, "kernels", kernel)
+
+    def with_code(call):
+        return plant(found, figures, amd_compiler.kernel_figures(ASSEMBLY.format(kernel=kernel, call=call))[kernel])
+
+    yield "figures as they are", False, (AMD, version, found)
+    yield "figures as they are, another version", False, (AMD, OTHER, found)
+    yield "a kernel needs more registers", True, (AMD, version, plant(found, (*figures, "vgprs"), 256))
+    yield "a kernel needs more registers, another version", False, (AMD, OTHER, plant(found, (*figures, "vgprs"), 256))
+    yield "a kernel spills", True, (AMD, OTHER, plant(found, (*figures, "vgpr spills"), 1))
+    yield "a kernel spills scalar registers", True, (AMD, version, plant(found, (*figures, "sgpr spills"), 99))
+    yield "a kernel has scratch memory", True, (AMD, OTHER, plant(found, (*figures, "scratch"), 8))
+    yield "a flat load", True, (AMD, OTHER, plant(found, (*figures, "accesses", "flat_load_b32"), 1))
+    yield "a kernel without calls", False, (AMD, OTHER, with_code("s_nop 0"))
+    yield "a kernel calls a function", True, (AMD, OTHER, with_code("s_swappc_b64 s[30:31], s[4:5]"))
+    yield "the compiler fails", True, (AMD, OTHER, plant(found, ("gfx942", kernel), {"error": "internal compiler error"}))
+    yield "a listed kernel no longer spills", True, (plant(AMD, ("spills", kernel), {"devices": ["gfx90a"]}), version, found)
+    yield "a kernel is missing", True, (plant(AMD, ("kernels", kernel), None), version, found)
+
 
 wrong = 0
-for vendor, check, cases in (("intel", intel_complaints, intel_cases()), ("nvidia", nvidia_complaints, nvidia_cases())):
+for vendor, check, cases in (("intel", intel_complaints, intel_cases()), ("nvidia", nvidia_complaints, nvidia_cases()),
+                             ("amd", amd_complaints, amd_cases())):
     for name, is_fault, arguments in cases:
         complaints = list(check(*arguments))
         if bool(complaints) != is_fault:

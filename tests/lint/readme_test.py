@@ -6,7 +6,7 @@ import sys
 from readme import MOST_WORDS, REGIONS, complaints, replayed, versions, words
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
-from support_matrix import problems  # noqa: E402
+from support_matrix import golden_problems, problems  # noqa: E402
 
 FILES = {REGIONS["cpp"]: "int main() {\n  // [readme]\n  step();\n  if (a)\n    b();\n  // [readme]\n}\n",
          REGIONS["cmake"]: "# [readme]\nproject(a)\n# [readme]\n", REGIONS["python"]: "# [readme]\nimport a\n# [readme]\n"}
@@ -32,6 +32,12 @@ def support(**changes):
     return {"rungs": [{"name": name} for name in CELLS], "devices": [device]}
 
 
+def assembled(date, families=(), not_compiled=()):
+    """What the check of the support matrix finds, with golden figures of 2026-11-18."""
+    device = {"name": "NVIDIA GPU", "assembled": date, "families": {name: {"assembled": cell} for name, cell in families}}
+    return golden_problems({"devices": [device]}, {"NVIDIA GPU": {"date": "2026-11-18", "not_compiled": dict.fromkeys(not_compiled)}})
+
+
 CASES = (  # name, what a check found, how many complaints there should be
     ("right", complaints(CODE, FILES), 0),
     ("as long as allowed", complaints(CODE + "word " * MOST_WORDS, FILES), 0),
@@ -54,6 +60,12 @@ CASES = (  # name, what a check found, how many complaints there should be
     ("a note on an unknown rung", problems(support(notes={"harware": "text"})), 1),
     ("a kernel family", problems(support(families={"tensors/inspect": CELLS})), 0),
     ("a kernel family that does not exist", problems(support(families={"tensors/abacus": CELLS})), 1),
+    ("golden figures", assembled("2026-11-18", [("matrix/gemm", "no")], ["matrix/gemm"]), 0),
+    ("older than the golden figures", assembled("2026-11-17"), 0),
+    ("later than the golden figures", assembled("2026-11-19"), 1),
+    ("a kernel family later than the golden figures", assembled("2026-11-18", [("matrix/gemm", "2026-11-19")]), 1),
+    ("a kernel family that has figures", assembled("2026-11-18", [("matrix/gemm", "no")]), 1),
+    ("a kernel family that has no figures", assembled("2026-11-18", [], ["matrix/gemm"]), 1),
     ("a kernel family without a rung", problems(support(families={"tensors/inspect": {"compiles": "no"}})), 1),
 )
 

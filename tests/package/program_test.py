@@ -241,7 +241,7 @@ class Program(unittest.TestCase):
     @unittest.skipIf(KERNELS == "aot-acpp", "variables of DPC++ and of its OpenCL loader")
     def test_without_a_device_it_names_the_variables_that_may_hide_it(self):
         for variable, value in (("OCL_ICD_FILENAMES", "/no/such/driver.so"), ("OCL_ICD_FILENAMES", ""),
-                                ("ONEAPI_DEVICE_SELECTOR", "cuda:gpu")):
+                                ("ONEAPI_DEVICE_SELECTOR", "cuda:gpu"), ("ONEAPI_DEVICE_SELECTOR", "nonsense")):
             with self.subTest(variable=variable, value=value):
                 none = call("info", env={variable: value})
                 self.assertEqual(none.returncode, 1)
@@ -274,9 +274,11 @@ class Program(unittest.TestCase):
             self.assertIn("from a path with spaces", refused.stderr)
 
     def test_usage(self):
-        for wrong in ([], ["nonsense"], ["info", "--nonsense"], ["bench", "--log2-size", "99"], ["bench", "--op", "x"]):
+        for wrong in ([], ["nonsense"], ["info", "--nonsense"], ["bench", "--log2-size", "99"], ["bench", "--op", "x"],
+                      ["verify", "--quick=3"]):
             done = call(*wrong)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), wrong)
+        self.assertIn('the command "nonsense" does not exist; choose one of these: info, ', call("nonsense").stderr)
         self.assertEqual(call("--version").stdout.strip(), VERSION)
         for command in ([], ["info"], ["bench"], ["simulate"], ["exponents"], ["train"]):
             shown = call(*command, "--help")

@@ -43,22 +43,28 @@ def destroy_capsule(capsule):
         managed.contents.deleter(managed)
 
 
+_EXPORTED = []  # a consumer calls the deleter when it likes, so everything behind an exported tensor stays
+
+
 class Handmade:
     """A DLPack producer whose every field the test sets."""
 
-    def __init__(self, values, major=1, device_type=1, lanes=1, flags=0, stride=None, deleter=None, context=None):
+    def __init__(
+        self, values, major=1, device_type=1, lanes=1, flags=0, stride=None, deleter=None, context=None, code=2, bits=None,
+    ):  # fmt: skip
         self.values, self.deleted = values, 0
         self.shape = (ctypes.c_int64 * 1)(values.size)
         self.strides = None if stride is None else (ctypes.c_int64 * 1)(stride)
         self.deleter = DELETER(self._delete) if deleter is None else deleter
         strides = None if stride is None else ctypes.addressof(self.strides)
-        tensor = DLTensor(values.ctypes.data, device_type, 0, 1, 2, values.itemsize * 8, lanes, self.shape, strides, 0)
+        tensor = DLTensor(values.ctypes.data, device_type, 0, 1, code, bits or values.itemsize * 8, lanes, self.shape, strides, 0)
         self.managed = ManagedVersioned(major, 3, context, self.deleter, flags, tensor)
 
     def _delete(self, _):
         self.deleted += 1
 
     def __dlpack__(self, max_version=None):
+        _EXPORTED.append(self)
         return new_capsule(ctypes.addressof(self.managed), NAME, ctypes.cast(destroy_capsule, ctypes.c_void_p))
 
 
@@ -78,6 +84,7 @@ def exchange_type(major):
 
     def from_object(producer, out):
         producer.calls += 1
+        _EXPORTED.append(producer)
         out[0] = ctypes.pointer(producer.managed)
         return 0
 

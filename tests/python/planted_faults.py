@@ -75,8 +75,21 @@ FAULTS = {
               PROCESS + "other_threads_run_while_a_call_waits", sources=("engine.cpp", "tensors.cpp")),
         Fault("GIL not released by a wait", "src/engine.hpp", "const nanobind::gil_scoped_release others_run;", "",
               "python/test_dpnp.py::test_a_wait_releases_the_gil", sources=("engine.cpp",)),
+        Fault("dictionaries paired by position", "syclamp/_arguments.py", "return {key: by_name[key] for key in keys}", "return arrays",
+              "python/test_operations.py::test_dictionaries_are_paired_by_key"),
+        Fault("gradients paired by position", "syclamp/optimizers.py", 'in_order(group["gradients"], keys, "gradients", "weights")',
+              'group["gradients"]', "python/test_optimizers.py::test_dictionaries_are_paired_by_key"),
     ],
     "torch": [
+        Fault("loaded scale not read again", "syclamp/torch/_grad_scaler.py", "self._native, self._snapshot = native, None\n            self._forget_numbers()",
+              "self._native, self._snapshot = native, None", "torch/test_scaler_state.py::test_a_loaded_scale_is_used_at_once"),
+        Fault("failed load changes the scaler", "syclamp/torch/_grad_scaler.py", "        native = self._make_native(scale, rule, tracker, snapshot)",
+              "        self._growth_factor = growth\n        native = self._make_native(scale, rule, tracker, snapshot)",
+              "torch/test_scaler_state.py::test_a_load_that_fails_changes_nothing"),
+        Fault("skip of PyTorch's protocol not told", "syclamp/torch/_grad_scaler.py", "optimizer._skip_step()  # PyTorch has not called the optimizer",
+              "pass", "torch/test_schedules.py::test_a_schedule_advances_on_applied_steps_only"),
+        Fault("schedule follows the last step", "syclamp/torch/_schedule.py", "self.optimizer._applied_count != self._applied_count",
+              "self.optimizer.last_step_was_applied()", "torch/test_schedules.py::test_a_schedule_may_be_called_for_every_micro_batch"),
         Fault("GIL not released by a step", "src/torch_optimizer.cpp", "const nb::gil_scoped_release unlocked;", "",
               "torch/test_protocol.py::test_other_threads_run_while_a_step_waits"),
         Fault("OpenMP threads released in a forked child", "src/torch_threads.cpp", " || getpid() != loading_process", "",
@@ -141,7 +154,7 @@ def make_package(fault, build, folder):
         elif module is not None and file.name == module.name:
             shutil.move(module, package / module.name)
         elif not file.is_dir():
-            (package / file.name).symlink_to(file.resolve())
+            shutil.copy(file, package / file.name)  # a fault would follow a symbolic link to the checkout
     if module is None:
         plant(fault, package.parent / fault.file)
     return package.parent

@@ -125,6 +125,38 @@ def test_field_of_a_structured_array_is_refused(dtype, bytes):
         syclamp.inspect(records["value"])
 
 
+@pytest.mark.parametrize(
+    ("code", "bits", "stored", "name", "value"),
+    [
+        (2, 16, 0xC100, "float16", 2.5),
+        (2, 32, 0xC0200000, "float32", 2.5),
+        (2, 64, 0xC004000000000000, "float64", 2.5),
+        (4, 16, 0xC020, "bfloat16", 2.5),
+        (10, 8, 0xC2, "float8_e4m3", 2.5),
+        (12, 8, 0xC1, "float8_e5m2", 2.5),
+    ],
+)
+def test_codes_of_dlpack(code, bits, stored, name, value):
+    """The codes of DLPack 1.3. No array library of this test has FP8 with DLPack, so the tensors are made by hand."""
+    values = numpy.full(3, stored, f"uint{bits}")
+    producer = Handmade(values, code=code, bits=bits)
+    imported = syclamp.Array(producer)
+    assert (imported.dtype, imported.address) == (name, values.ctypes.data)
+    assert syclamp.inspect(imported).amax == value  # each format reads these bits in its own way
+
+
+@pytest.mark.parametrize(
+    ("code", "bits"),
+    [(0, 32), (5, 64), (6, 8), (7, 8), (8, 8), (9, 8), (11, 8), (13, 8), (14, 8), (15, 8), (16, 8), (17, 4), (2, 8), (4, 32), (10, 16)],
+)
+def test_other_codes_of_dlpack_are_refused(code, bits):
+    """Among them are 14, the scales E8M0 of MX formats, and 17, FP4. A known code with other bits is no known format."""
+    producer = Handmade(numpy.ones(3, numpy.float32), code=code, bits=bits)
+    with pytest.raises(ValueError, match="array: the dtype .* is not supported; use float16"):
+        syclamp.Array(producer)
+    assert producer.deleted == 1
+
+
 def test_strides_of_dlpack():
     values = numpy.ones(6, numpy.float32)
     assert syclamp.Array(Handmade(values, stride=1)).size == 6

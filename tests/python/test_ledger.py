@@ -3,6 +3,7 @@
 
 import gc
 import math
+import pickle
 import weakref
 
 import numpy
@@ -43,6 +44,16 @@ def test_texts_can_be_read_again(trained, tmp_path, format):
     assert again.scales == ledger.scales
     with pytest.raises(ValueError, match="line 1"):
         syclamp.Ledger.from_text("nonsense")
+
+
+def test_records_can_be_pickled(trained):
+    again = pickle.loads(pickle.dumps(trained.ledger))
+    assert isinstance(again, syclamp.Ledger) and again.to_text() == trained.ledger.to_text()
+    assert again[2].first_nonfinite_name == "weights[0]" and again[2].amax == math.inf
+    maker, arguments, (record, name) = trained.ledger[2].__reduce_ex__(4)[:3]
+    broken = maker(*arguments)
+    with pytest.raises(ValueError, match="it comes from another version"):
+        broken.__setstate__((record[:-1], name))
 
 
 def test_replay_with_another_policy(trained):

@@ -118,6 +118,48 @@ def test_accumulate_scale_and_clear():
     assert not sums.any() and not half.any()
 
 
+def pair(first, second):
+    return {name: numpy.full(2, number, numpy.float32) for name, number in (first, second)}
+
+
+def write_pairs(source, target):
+    """Every operation that reads `source` and writes `target`, with what a source of 2 and 8 becomes."""
+    scaler = syclamp.LossScaler(syclamp.Policy(init_scale=2.0))
+    yield "arrays", "out", lambda: syclamp.scale(source, 1.0, out=target), (2, 8)
+    yield "arrays", "out", lambda: syclamp.unscale(source, 2.0, out=target), (1, 4)
+    yield "arrays", "out", lambda: syclamp.cast(source, target), (2, 8)
+    yield "arrays", "sums", lambda: syclamp.accumulate(source, target, 2.0), (3, 12)
+    yield "loss", "out", lambda: scaler.scale(source, out=target), (4, 16)
+    yield "gradients", "out", lambda: scaler.unscale(source, out=target), (1, 4)
+    yield "gradients", "sums", lambda: scaler.begin_step() and scaler.accumulate(source, target), (2, 8)
+
+
+def test_dictionaries_are_paired_by_key():
+    source, target = pair(("a", 2), ("b", 8)), pair(("b", 0), ("a", 0))
+    for _, _, write, expected in write_pairs(source, target):
+        write()
+        assert (target["a"][0], target["b"][0]) == expected
+    for first in (source, syclamp.tensors(source)):
+        for argument, written, write, _ in write_pairs(first, pair(("b", 0), ("c", 0))):
+            with pytest.raises(ValueError, match=f'^{written}: "a" missing and "c" not in {argument}; use the keys of {argument}'):
+                write()
+    with pytest.raises(ValueError, match='out: the arrays were prepared in the order "b", "a", but arrays has the order "a", "b"'):
+        syclamp.scale(source, 1.0, out=syclamp.tensors(target))
+    syclamp.scale(source, 1.0, out=list(target.values()))  # a list has no keys
+    assert target["b"][0] == 2
+
+
+def test_messages_name_the_key():
+    with pytest.raises(ValueError, match=r'gradients\["w"\]: the dtype'):
+        syclamp.clip({"w": numpy.zeros(2, numpy.complex64)}, 1.0)
+    frozen = numpy.zeros(2, numpy.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match=r'gradients\["w"\]: the array is read-only'):
+        syclamp.clip({"w": frozen}, 1.0)
+    with pytest.raises(ValueError, match=r'weights\["w"\]: the array is read-only'):
+        syclamp.SGD({"w": frozen}, {"w": numpy.zeros(2, numpy.float32)})
+
+
 def test_results_can_be_read_when_a_call_returns(engine):
     values = numpy.ones(1 << 22, numpy.float32)
     prepared = syclamp.tensors(values)

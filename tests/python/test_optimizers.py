@@ -72,6 +72,33 @@ def test_groups_have_settings_of_their_own():
     assert optimizer.settings(1)["lr"] == 1.0
 
 
+def vectors(**numbers):
+    return {name: numpy.full(2, number, numpy.float32) for name, number in numbers.items()}
+
+
+def test_dictionaries_are_paired_by_key():
+    weights, gradients, masters = vectors(a=0, b=0), vectors(b=100, a=1), vectors(b=20, a=10)
+    syclamp.SGD(weights, gradients, lr=1.0).step()
+    assert (weights["a"][0], weights["b"][0]) == (-1, -100)
+    half = {name: numpy.zeros(2, numpy.float16) for name in ("a", "b")}
+    optimizer = syclamp.SGD([{"weights": half, "gradients": gradients, "masters": masters}], lr=1.0)
+    optimizer.step()
+    assert (masters["a"][0], masters["b"][0]) == (9, -80)
+    optimizer.set_gradients(vectors(b=0, a=2))
+    optimizer.step()
+    assert (half["a"][0], half["b"][0]) == (7, -80)
+    named = [{"weights": list(weights.values()), "names": ["a", "b"], "gradients": gradients}]
+    syclamp.SGD(named, lr=1.0).step()
+    assert (weights["a"][0], weights["b"][0]) == (-2, -200)
+
+
+@pytest.mark.parametrize("argument", ["gradients", "masters"])
+def test_keys_that_differ_are_named(argument):
+    arguments = {"gradients": vectors(a=0, b=0), argument: vectors(a=0, c=0)}
+    with pytest.raises(ValueError, match=f'{argument}: "b" missing and "c" not in weights'):
+        syclamp.SGD({name: numpy.zeros(2, numpy.float16) for name in ("a", "b")}, **arguments)
+
+
 def test_a_scaler_names_the_tensor_that_overflowed():
     weights = {"layer.weight": numpy.ones(3, numpy.float32), "layer.bias": numpy.ones(2, numpy.float32)}
     gradients = [numpy.ones(3, numpy.float16), numpy.array([1, numpy.inf], numpy.float16)]

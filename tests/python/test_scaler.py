@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loss scaler on NumPy arrays."""
 
+import copy
 import json
 import math
+import pickle
 
 import numpy
 import pytest
@@ -186,6 +188,23 @@ def test_policies():
     scaler = syclamp.LossScaler()
     scaler.policy = syclamp.Policy(growth_interval=5)
     assert scaler.policy.growth_interval == 5
+
+
+def fields_of(policy):
+    return {name: getattr(policy, name) for name in dir(policy) if not name.startswith("_") and not callable(getattr(policy, name))}
+
+
+@pytest.mark.parametrize("copy_of", [copy.copy, copy.deepcopy, lambda policy: pickle.loads(pickle.dumps(policy))])
+def test_policies_can_be_copied_and_pickled(copy_of):
+    for preset in syclamp.presets():
+        policy = syclamp.Policy(preset.name, init_scale=512.0, hysteresis=3, mode="fixed")
+        policy.replay.one_step_late = not policy.replay.one_step_late
+        copied = copy_of(policy)
+        first, second = fields_of(policy), fields_of(copied)
+        assert fields_of(first.pop("replay")) == fields_of(second.pop("replay"))
+        assert first == second and first["hysteresis"] == 3 and first["mode"] == "fixed"
+        copied.hysteresis = 5
+        assert policy.hysteresis == 3
 
 
 def test_states_resume_and_travel():

@@ -43,7 +43,23 @@ def build_wheel(cmake, source, build, folder):
     return wheel
 
 
-def check_contents(wheel):
+DEPENDENCIES = ("intel-sycl-rt", "intel-opencl-rt", "intel-cmplr-lib-ur", "intel-cmplr-lib-rt")
+OPTIONS = {"plot": "matplotlib", "tensorboard": "tensorboard", "torch": r"torch>=2\.10"}
+
+
+def check_metadata(metadata):
+    """Exactly the dependencies and options of pyproject.toml, each with its range of versions."""
+    expected = [*(rf"{name}<2027\.0a0,>=2026\.2" for name in DEPENDENCIES),
+                *(rf"{package}; extra == ['\"]{option}['\"]" for option, package in OPTIONS.items())]
+    stated = re.findall(r"^Requires-Dist: (.*)$", metadata, re.M)
+    for pattern in expected:
+        assert any(re.fullmatch(pattern, line) for line in stated), f"no dependency is {pattern}: {stated}"
+    assert len(stated) == len(expected), stated
+    assert sorted(re.findall(r"^Provides-Extra: (.*)$", metadata, re.M)) == sorted(OPTIONS), metadata
+    assert re.search(r"^Requires-Python: >=3\.11$", metadata, re.M), metadata
+
+
+def check_contents(wheel, source):
     is_stable = sys.version_info >= (3, 12)
     assert ("-cp312-abi3-" if is_stable else f"-cp3{sys.version_info.minor}-cp3{sys.version_info.minor}-") in wheel.name, wheel
     with zipfile.ZipFile(wheel) as archive:
@@ -51,12 +67,15 @@ def check_contents(wheel):
         (metadata,) = (archive.read(name).decode() for name in names if name.endswith("/METADATA"))
     (module,) = (name for name in names if re.match(r"syclamp/_core\..*so$", name))
     assert module.endswith(".abi3.so") == is_stable, module
-    for name in ("py.typed", "_core.pyi", "_build.py", "scaler.py"):
+    package = pathlib.Path(source) / "bindings/python/syclamp"
+    files = [path.relative_to(package).as_posix() for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert {"py.typed", "torch/_grad_scaler.py"} <= set(files), files
+    for name in ("_core.pyi", "_build.py", *files):
         assert f"syclamp/{name}" in names, name
     assert [name for name in names if re.match(r"syclamp/libsyclamp\.so\.\d+\.\d+$", name)], names
     assert any(name.startswith("syclamp/syclamp/kernels/cpu/") for name in names), "ready kernels"
     assert not [name for name in names if "/include/" in name or "/bin/" in name or name.endswith("CMakeLists.txt")]
-    assert re.search(r"^Requires-Dist: intel-sycl-rt<2027\.0a0,>=2026\.2$", metadata, re.M), metadata
+    check_metadata(metadata)
 
 
 def make_environment(folder, wheel, sycl_lib):
@@ -85,7 +104,7 @@ def main(cmake, source, build, sycl_lib):
     with tempfile.TemporaryDirectory(dir=build) as name:  # beside the SYCL runtime, so that hard links work
         folder = pathlib.Path(name)
         wheel = build_wheel(cmake, source, build, folder)
-        check_contents(wheel)
+        check_contents(wheel, source)
         python = make_environment(folder / "environment", wheel, sycl_lib)
         check_module(python)
         cache = {"SYCLAMP_CACHE_DIR": str(folder / "cache")}

@@ -59,6 +59,24 @@ def test_steps_overflows_and_scales_are_those_of_torch(make, unscale):
         "applied" if i not in INFINITE else "skipped_nan" if i == 3 else "skipped_inf" for i in range(9)]
 
 
+@pytest.mark.parametrize("preset", [preset.name for preset in syclamp.presets()])
+def test_every_preset_moves_as_its_simulation(preset):
+    trace = "..i...n.ii....i" * 2
+    policy = syclamp.Policy(preset, growth_interval=3)
+    scaler, parameter = syclamp.torch.GradScaler(policy=policy), torch.nn.Parameter(torch.ones(3))
+    optimizer = syclamp.torch.SGD([parameter])
+    scaler.scale(torch.ones(()))
+    scales = []
+    for step in trace:
+        parameter.grad = torch.full((3,), {".": 0.0, "i": math.inf, "n": math.nan}[step])
+        scaler.step(optimizer)
+        scaler.update()
+        scales.append(scaler.get_scale())
+    expected = syclamp.simulate(trace, policy)
+    assert scales == [step.scale_after for step in expected]
+    assert [record.outcome for record in scaler.ledger()] == [step.outcome for step in expected]
+
+
 def test_a_step_takes_three_kernels_and_one_wait():
     parameters = make_parameters(torch.float16)
     optimizer, scaler = syclamp.torch.AdamW(parameters, max_norm=1.0), syclamp.torch.GradScaler(init_scale=8.0)
@@ -163,6 +181,22 @@ def test_several_optimizers_share_a_scale(first_overflows, second_overflows):
         assert changed == [not first_overflows, not second_overflows]
         numbers.append((scaler.get_scale(), scaler._get_growth_tracker()))
     assert numbers[0] == numbers[1] == ((2.0, 0) if first_overflows or second_overflows else (4.0, 1))
+
+
+def test_more_optimizers_than_the_scaler_keeps_tables_for():
+    scaler = syclamp.torch.GradScaler(init_scale=4.0)
+    scaler.scale(torch.ones(()))
+    parameters = [torch.nn.Parameter(torch.zeros(3)) for _ in range(70)]
+    optimizers = [torch.optim.SGD([p], lr=1.0) for p in parameters]
+    for overflows in (False, True):
+        for i, (p, optimizer) in enumerate(zip(parameters, optimizers)):
+            p.grad = torch.full((3,), math.inf if overflows and i == 1 else 4.0 * i)
+            scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+        scaler.update()
+    assert scaler.get_scale() == 2.0
+    for i, p in enumerate(parameters):
+        assert p.tolist() == [-1.0 if i == 1 else -2.0 * i] * 3
 
 
 def test_autocast_in_fp16_and_bf16():
@@ -292,7 +326,7 @@ def test_disabled_scaler_passes_everything_through():
         scaler.update()
         reference.step()
     assert all(torch.equal(p, q) for p, q in zip(parameters, plain))
-    assert (scaler.get_scale(), scaler.state_dict(), scaler.is_enabled(), scaler.ledger()) == (1.0, {}, False, [])
+    assert (scaler.get_scale(), scaler.state_dict(), scaler.is_enabled(), len(scaler.ledger())) == (1.0, {}, False, 0)
     scaler.load_state_dict({"scale": 3.0})
     with pytest.raises(RuntimeError, match="a disabled GradScaler saves"):
         syclamp.torch.GradScaler().load_state_dict({})
@@ -366,6 +400,7 @@ def test_is_a_real_subclass_and_has_a_ledger():
     advance(scaler, [False, True, False])
     assert [(record.outcome, record.scale) for record in scaler.ledger()] == [("skipped_inf", 65536.0), ("applied", 32768.0)]
     assert scaler.ledger()[0].first_nonfinite_name == "parameter 0 of group 0"
+    assert isinstance(scaler.ledger(), syclamp.Ledger) and scaler.ledger().skipped_steps == [2]
 
 
 def test_records_reach_handlers_and_tensorboard(tmp_path):

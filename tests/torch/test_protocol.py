@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The optimizers under PyTorch's own GradScaler, by the protocol of `_step_supports_amp_scaling`; forks and threads."""
 import copy
+import importlib.util
+import inspect
 import math
 import os
 import pickle
 import subprocess
 import sys
 import threading
+import warnings
 
 import pytest
 import torch
@@ -27,19 +30,54 @@ def test_the_mark_is_an_attribute_of_the_class_and_survives_copies():
         assert other._step_supports_amp_scaling is True
 
 
+@pytest.mark.parametrize("name", [name for name in syclamp.torch.__all__ if hasattr(getattr(syclamp.torch, name), "step")])
+def test_no_step_has_a_parameter_grad_scaler(name):
+    """GradScaler of PyTorch would warn, pass itself, and leave the attributes `found_inf` and `grad_scale` out."""
+    assert "grad_scaler" not in inspect.signature(getattr(syclamp.torch, name).step).parameters
+
+
+def test_no_step_warns_of_the_old_protocol():
+    parameters = make_parameters()
+    optimizer, scaler = syclamp.torch.AdamW(parameters), torch.amp.GradScaler("cpu")
+    scaler.scale(torch.ones(()))
+    set_gradients(parameters, make_gradients(1)[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scaler.step(optimizer)
+    assert optimizer.applied_steps() == 1
+
+
+def test_importing_the_core_imports_neither_torch_nor_numpy():
+    """tests/python has the same test, but no PyTorch."""
+    assert all(importlib.util.find_spec(name) is not None for name in ("numpy", "torch"))
+    script = "import sys, syclamp; print(*({'numpy', 'torch'} & set(sys.modules)))"
+    process = subprocess.run([sys.executable, "-c", script], text=True, capture_output=True)
+    assert (process.stdout, process.returncode) == ("\n", 0), process.stderr
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("amp_scaling", [True, False])
 @pytest.mark.parametrize("unscale", [True, False])
 @pytest.mark.parametrize("max_norm", [None, 0.5])
-def test_under_the_scaler_of_torch(amp_scaling, unscale, max_norm):
-    ours, theirs = make_parameters(), make_parameters()
+def test_under_the_scaler_of_torch(amp_scaling, unscale, max_norm, dtype):
+    """The reference trains FP32 parameters with the same gradients. Scales are powers of two, so unscaling is exact in every type."""
+    ours = make_parameters(dtype)
+    theirs = [torch.nn.Parameter(p.detach().float()) for p in ours]
     optimizer, reference = syclamp.torch.AdamW(ours, max_norm=max_norm, amp_scaling=amp_scaling), torch.optim.AdamW(theirs)
+    if dtype is torch.float16 and (unscale or not amp_scaling):  # `step` calls `unscale_` without the protocol
+        scaler = torch.amp.GradScaler("cpu")
+        scaler.scale(torch.ones(()))
+        set_gradients(ours, make_gradients(1, dtype)[0])
+        with pytest.raises(ValueError, match="Attempting to unscale FP16 gradients"):
+            scaler.unscale_(optimizer) if unscale else scaler.step(optimizer)
+        return
     scalers = [torch.amp.GradScaler("cpu", init_scale=512.0, growth_interval=2) for _ in range(2)]
     applied = 0
-    for step, gradients in enumerate(make_gradients(7)):
+    for step, gradients in enumerate(make_gradients(7, dtype)):
         overflows = step in (2, 5)
         for scaler, o, parameters in zip(scalers, (optimizer, reference), (ours, theirs)):
             scaler.scale(torch.ones(()))
-            set_gradients(parameters, [g * scaler.get_scale() for g in gradients])
+            set_gradients(parameters, [(g * scaler.get_scale()).to(parameters[0].dtype) for g in gradients])
             if overflows:
                 parameters[4].grad[77] = math.nan
             if unscale or parameters is theirs:
@@ -51,10 +89,13 @@ def test_under_the_scaler_of_torch(amp_scaling, unscale, max_norm):
         applied += not overflows
         assert scalers[0].get_scale() == scalers[1].get_scale()
         assert optimizer.applied_steps() == applied
-        if amp_scaling:
-            assert optimizer.last_step_was_applied() == (not overflows)
+        # Without amp_scaling, PyTorch's scaler does not call the optimizer for a step that it skips.
+        assert optimizer.last_step_was_applied() == (not overflows or not amp_scaling)
         assert not hasattr(optimizer, "grad_scale") and not hasattr(optimizer, "found_inf")
-    assert distance(ours, theirs) <= allowed(theirs, 7, 1e-3)
+    weights = ours if dtype is torch.float32 else [optimizer.state[p]["master"] for p in ours]
+    assert distance(weights, theirs) <= allowed(theirs, 7, 1e-3)
+    for p, master in zip(ours, weights):
+        assert torch.equal(p.detach(), master.detach().to(dtype))
 
 
 @pytest.mark.parametrize("flag", [1.0, 2.0, 3.0, 0.5, -1.0, math.nan, math.inf])
@@ -117,6 +158,63 @@ def test_a_scale_of_the_user_multiplies():
         scaler.update()
         reference.step()
         assert all(torch.equal(p, q) for p, q in zip(ours, theirs))
+
+
+@pytest.mark.parametrize("make", [lambda: torch.amp.GradScaler("cpu", init_scale=8.0), lambda: syclamp.torch.GradScaler(init_scale=8.0)],
+                         ids=["torch", "syclamp"])
+@pytest.mark.parametrize("when", ["before unscale_", "after unscale_"])
+def test_a_scale_of_the_user_divides_unscaled_gradients(make, when):
+    """After `unscale_`, the step divides by the user's factor alone, as PyTorch's fused optimizers do."""
+    weights = []
+    for make_optimizer in (syclamp.torch.SGD, lambda parameters, lr: torch.optim.SGD(parameters, lr=lr, fused=True)):
+        parameters, scaler = make_parameters(), make()
+        optimizer = make_optimizer(parameters, lr=0.5)
+        scaler.scale(torch.ones(()))
+        set_gradients(parameters, [g * 8.0 * 4.0 for g in make_gradients(1)[0]])
+        if when == "before unscale_":
+            optimizer.grad_scale = torch.tensor(4.0)
+        scaler.unscale_(optimizer)
+        optimizer.grad_scale = torch.tensor(4.0)
+        scaler.step(optimizer)
+        scaler.update()
+        weights.append(parameters)
+        assert not hasattr(optimizer, "grad_scale")
+    expected = make_parameters()
+    set_gradients(expected, make_gradients(1)[0])
+    torch.optim.SGD(expected, lr=0.5).step()
+    for parameters in weights:  # the factors are powers of two, so the same bits are left
+        assert all(torch.equal(p, q) for p, q in zip(parameters, expected))
+
+
+def test_no_gradient_is_converted_to_fp64(monkeypatch):
+    """GPUs without FP64 fail where PyTorch's scaler calls `double`."""
+    calls = []
+    for name in ("double", "to", "type"):
+        usual = getattr(torch.Tensor, name)
+
+        def watched(tensor, *arguments, usual=usual, name=name, **options):
+            if name == "double" or torch.float64 in (*arguments, *options.values()):
+                calls.append(name)
+            return usual(tensor, *arguments, **options)
+
+        monkeypatch.setattr(torch.Tensor, name, watched)
+    for make_optimizer in (syclamp.torch.SGD, torch.optim.SGD):
+        for unscale in (True, False):
+            parameters, scaler = make_parameters(), syclamp.torch.GradScaler(init_scale=8.0)
+            optimizer = make_optimizer(parameters)
+            for overflows in (False, True):
+                scaler.scale(torch.ones(()))
+                set_gradients(parameters, [g * (math.inf if overflows else 8.0) for g in make_gradients(1)[0]])
+                if unscale:
+                    scaler.unscale_(optimizer)
+                scaler.step(optimizer)
+                scaler.update()
+            assert scaler.get_scale() == 4.0
+    assert calls == []
+    scaler = torch.amp.GradScaler("cpu")  # PyTorch's own scaler shows that a call is noticed
+    scaler.scale(torch.ones(()))
+    scaler.unscale_(optimizer)
+    assert "double" in calls
 
 
 @pytest.mark.parametrize("scale", [2.0**-126, 1e-30, 0.75, 3.0, 1e30, 2.0**127])

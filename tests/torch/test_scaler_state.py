@@ -78,3 +78,42 @@ def test_a_copy_keeps_a_changed_rule():
     copied.step(optimizer)
     copied.update()
     assert copied.get_scale() == 8.0
+
+
+@pytest.mark.parametrize("broken", [{"syclamp": "{}"}, {"syclamp": "no JSON"}, {"syclamp": 7}, {"growth_interval": "many"}, {"growth_factor": -1.0}])
+@pytest.mark.parametrize("is_used", [True, False])
+def test_a_load_that_fails_changes_nothing(broken, is_used):
+    source, scaler = (syclamp.torch.GradScaler(init_scale=scale) for scale in (2.0**4, 2.0**10))
+    advance(source, [False])
+    if is_used:
+        advance(scaler, [False])
+    before = scaler.state_dict(), repr(vars(scaler))
+    state = {**source.state_dict(), **broken}
+    with pytest.raises((ValueError, TypeError)):
+        scaler.load_state_dict(state)
+    assert (scaler.state_dict(), repr(vars(scaler))) == before
+    p = torch.nn.Parameter(torch.ones(3))
+    scaler.scale(p.sum()).backward()
+    assert p.grad[0] == 2.0**10
+    scaler.step(syclamp.torch.SGD([p], lr=0.5))
+    assert p[0] == 0.5
+
+
+def test_a_loaded_scale_is_used_at_once():
+    source, scaler = (syclamp.torch.GradScaler(init_scale=scale) for scale in (2.0**4, 2.0**10))
+    advance(source, [False])
+    advance(scaler, [False])
+    assert scaler._scale == 2.0**10
+    scaler.load_state_dict(source.state_dict())
+    p = torch.nn.Parameter(torch.ones(3))
+    scaler.scale(p.sum()).backward()
+    scaler.step(syclamp.torch.SGD([p], lr=0.5))
+    assert p[0] == 0.5 and scaler.get_scale() == 2.0**4
+
+
+@pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda scaler: pickle.loads(pickle.dumps(scaler))])
+def test_a_scaler_with_a_policy_can_be_copied(copy_of):
+    scaler = syclamp.torch.GradScaler(policy=syclamp.Policy("megatron", init_scale=64.0, hysteresis=3))
+    advance(scaler, [True, True])
+    copied = copy_of(scaler)
+    assert advance(copied, [True]) == advance(scaler, [True]) == [(32.0, 0)]

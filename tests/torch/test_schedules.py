@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every scheduler of torch.optim.lr_scheduler drives our optimizers as it drives PyTorch's; and schedules that count applied steps."""
+import copy
 import inspect
 import math
 
 import pytest
 import torch
 from torch.optim import lr_scheduler
-from torch_cases import allowed, distance, make_gradients, make_parameters, set_gradients
+from torch_cases import allowed, distance, make_gradients, make_parameters, set_gradients, train
 
 import syclamp.torch
 
@@ -53,22 +54,66 @@ def test_schedulers(name, optimizer):
     assert distance(ours, theirs) <= allowed(theirs, 8, 0.1)
 
 
+@pytest.mark.parametrize("amp_scaling", [True, False])
+@pytest.mark.parametrize("unscales", [True, False])
 @pytest.mark.parametrize("scaler_class", [syclamp.torch.GradScaler, torch.amp.GradScaler])
-def test_a_schedule_advances_on_applied_steps_only(scaler_class):
+def test_a_schedule_advances_on_applied_steps_only(scaler_class, unscales, amp_scaling):
     parameters = make_parameters()
-    optimizer, scaler = syclamp.torch.AdamW(parameters), scaler_class("cpu")
+    optimizer, scaler = syclamp.torch.AdamW(parameters, amp_scaling=amp_scaling), scaler_class("cpu")
     schedule = syclamp.torch.AppliedStepSchedule(lr_scheduler.StepLR(optimizer, 1, gamma=0.5))
+    is_told = amp_scaling or scaler_class is syclamp.torch.GradScaler  # PyTorch's scaler would not tell the optimizer
     scaler.scale(torch.ones(()))
     for step, gradients in enumerate(make_gradients(6)):
         set_gradients(parameters, gradients)
         if step in (0, 3, 4):
             parameters[0].grad[0, 0] = math.inf
+        if unscales:
+            scaler.unscale_(optimizer)
         scaler.step(optimizer)
         scaler.update()
         schedule.step()
+        if is_told:
+            assert optimizer.last_step_was_applied() == (step not in (0, 3, 4))
     assert schedule.get_last_lr() == [1e-3 * 0.5**3]
     other = syclamp.torch.AppliedStepSchedule(lr_scheduler.StepLR(optimizer, 1, gamma=0.5))
     other.load_state_dict(schedule.state_dict())
     assert other.scheduler.last_epoch == 3
     with pytest.raises(TypeError, match="does not tell whether"):
         syclamp.torch.AppliedStepSchedule(lr_scheduler.StepLR(torch.optim.SGD(parameters), 1))
+
+
+def test_a_schedule_may_be_called_for_every_micro_batch():
+    parameters = make_parameters()
+    optimizer, scaler = syclamp.torch.AdamW(parameters), syclamp.torch.GradScaler()
+    schedule = syclamp.torch.AppliedStepSchedule(lr_scheduler.StepLR(optimizer, 1, gamma=0.5))
+    scaler.scale(torch.ones(()))
+    rates = []
+    for index, gradients in enumerate(make_gradients(12)):
+        if index % 3 == 0:
+            set_gradients(parameters, gradients)
+        if index % 3 == 2:
+            if index == 5:
+                parameters[0].grad[0, 0] = math.inf
+            scaler.step(optimizer)
+            scaler.update()
+        schedule.step()
+        schedule.step()
+        rates.append(schedule.get_last_lr()[0] / 1e-3)
+    assert rates == [1, 1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.125]
+
+
+def test_loading_a_state_does_not_advance_a_schedule():
+    source, parameters = make_parameters(), make_parameters()
+    saved = syclamp.torch.AdamW(source)
+    train(saved, source, make_gradients(5))
+    optimizer = syclamp.torch.AdamW(parameters)
+    schedule = syclamp.torch.AppliedStepSchedule(lr_scheduler.StepLR(optimizer, 1, gamma=0.5))
+    optimizer.load_state_dict(saved.state_dict())
+    schedule.step()
+    assert schedule.scheduler.last_epoch == 0 and optimizer.applied_steps() == 5
+    train(optimizer, parameters, make_gradients(1))
+    copied = copy.deepcopy(schedule)
+    for each in (schedule, copied):
+        each.step()
+        each.step()
+        assert each.scheduler.last_epoch == 1

@@ -18,6 +18,7 @@ PACKAGES = ("llvm-21", "llvm-spirv-21")
 FIGURES = {"vgpr_count": "vgprs", "agpr_count": "agprs", "sgpr_count": "sgprs", "vgpr_spill_count": "vgpr spills",
            "sgpr_spill_count": "sgpr spills", "private_segment_fixed_size": "scratch",
            "group_segment_fixed_size": "local memory", "wavefront_size": "wave"}
+CALL = re.compile(r"^\s+s_swappc_b64\b", flags=re.M)
 ACCESS = re.compile(r"^\s+((?:global|flat|scratch|buffer)_(?:load|store|atomic)\w*)", flags=re.M)
 DECORATION = re.compile(r"^__sycl_kernel_syclamp_|(_\d+)+$")  # what surrounds the name of an operation
 
@@ -48,6 +49,8 @@ def kernel_figures(assembly):
             if member in FIGURES:
                 figures[FIGURES[member]] = int(number)
         figures["accesses"] = dict(sorted(collections.Counter(map(without_sizes, ACCESS.findall(code[name[1]]))).items()))
+        if calls := len(CALL.findall(code[name[1]])):  # accesses of called functions are not in the figures
+            figures["calls"] = calls
         kernels[DECORATION.sub("", name[1])] = figures
     return kernels
 

@@ -97,19 +97,23 @@ def family_figures(tool, arguments, family):
     by_arch = {arch: tool.resources(ptx, arch) for arch in archs}
     counts, code = tool.operations(ptx), {arch: loops_of(tool, ptx, arch) for arch in archs}
     kernels = {}
-    for symbol, first in by_arch[archs[0]].items():
+    for symbol in by_arch[archs[0]]:
         if "gemm_joint_" in symbol and not any(name.startswith("wmma.mma.") for name in counts[symbol]):
             tool.stop(f"{family} has no matrix instruction; name the architecture that it needs in TARGETS of tools/ptx/ptx")
-        numbers = {arch: by_arch[arch][symbol] for arch in archs}
         kernels[tool.DECORATION.sub("", symbol)] = {
-            "registers": {arch: number["registers"] for arch, number in numbers.items()},
+            **kernel_figures({arch: by_arch[arch][symbol] for arch in archs}, counts[symbol]),
+            "loops": {arch: code[arch].get(symbol, []) for arch in archs}}
+    return kernels
+
+
+def kernel_figures(numbers, counts):
+    """The figures of a kernel without its loops. `numbers` are those of ptxas by architecture, `counts` those of the PTX."""
+    return {"registers": {arch: number["registers"] for arch, number in numbers.items()},
             "stack": {arch: number["stack frame"] for arch, number in numbers.items() if number["stack frame"]},
             "spilled": {arch: spilled for arch, number in numbers.items()
                         if (spilled := number["spill stores"] + number["spill loads"])},
-            "local memory": first["smem"],
-            "accesses": accesses(counts[symbol]),
-            "loops": {arch: code[arch].get(symbol, []) for arch in archs}}
-    return kernels
+            "local memory": next(iter(numbers.values()))["smem"],
+            "accesses": accesses(counts)}
 
 
 def collect(build, sycl, archs, skipped=()):

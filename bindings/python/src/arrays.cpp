@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.hpp"
 
-#include <limits>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -62,7 +62,7 @@ std::uint64_t count_contiguous(const std::vector<std::int64_t>& shape, const std
     if (shape[axis] != 1 && strides[axis] != expected)
       throw invalid_argument(fmt::format(
           "{}: the array is not contiguous (shape {}, strides {} in elements); pass a contiguous array, for "
-          "example numpy.ascontiguousarray(array)",
+          "example numpy.ascontiguousarray(array) or tensor.contiguous()",
           argument, shape, strides));
     expected *= shape[axis];
   }
@@ -160,12 +160,19 @@ const dlpack::exchange_api* exchange_table(nb::handle object) {
   return table;
 }
 
+/// Throws the error of an array library again, with the name of the argument and without the library's stack.
+[[noreturn]] void throw_named(const nb::python_error& problem, const std::string& argument) {
+  if (!problem.matches(PyExc_Exception)) throw problem;  // such as KeyboardInterrupt
+  const auto text = nb::cast<std::string>(nb::str(problem.value()));
+  throw invalid_argument(argument + ": the array cannot be read; its library says: " + text.substr(0, text.find('\n')));
+}
+
 std::optional<imported_array> from_exchange_table(nb::handle object, const std::string& argument,
                                                   std::optional<element_type> wanted) {
   const dlpack::exchange_api* table = exchange_table(object);
   if (table == nullptr || table->managed_tensor_from_object == nullptr) return {};
   dlpack::managed_tensor_versioned* managed = nullptr;
-  if (table->managed_tensor_from_object(object.ptr(), &managed) != 0) throw nb::python_error();
+  if (table->managed_tensor_from_object(object.ptr(), &managed) != 0) throw_named(nb::python_error(), argument);
   return from_versioned(managed, argument, wanted);
 }
 
@@ -176,8 +183,8 @@ std::optional<imported_array> from_dlpack(nb::handle object, const std::string& 
   try {
     capsule = object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(dlpack::supported_major, 0));
   } catch (nb::python_error& problem) {
-    if (!problem.matches(PyExc_TypeError)) throw;  // a library older than DLPack 1.0 does not know the argument
-    capsule = object.attr("__dlpack__")();
+    if (!problem.matches(PyExc_TypeError)) throw_named(problem, argument);
+    capsule = object.attr("__dlpack__")();  // a library older than DLPack 1.0 does not know the argument
   }
   // A used capsule gets another name, so that its destructor leaves the tensor to its new owner.
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0) {
@@ -218,6 +225,14 @@ std::optional<element_type> stored_type(std::string_view format) {
   return {};
 }
 
+/// The dtype behind a format of the module struct, for messages.
+std::string describe(std::string_view format, Py_ssize_t bytes) {
+  if (format == "?") return "bool";
+  for (const auto& [letters, name] : {std::pair("bhilqn", "int"), std::pair("BHILQN", "uint")})
+    if (format.size() == 1 && std::strchr(letters, format[0]) != nullptr) return fmt::format("{}{}", name, bytes * 8);
+  return fmt::format("with format \"{}\"", format);
+}
+
 /// Turns strides in bytes into strides in elements.
 /// \throws invalid_argument if a stride is not a multiple of an element, as for a field of a structured array
 void count_in_elements(std::vector<std::int64_t>& strides, std::int64_t bytes, const std::string& argument) {
@@ -225,8 +240,7 @@ void count_in_elements(std::vector<std::int64_t>& strides, std::int64_t bytes, c
     if (stride % bytes != 0)
       throw invalid_argument(
           fmt::format("{}: the array is not contiguous (a stride of {} bytes between elements of {} bytes); pass a "
-                      "contiguous array, "
-                      "for example numpy.ascontiguousarray(array)",
+                      "contiguous array, for example numpy.ascontiguousarray(array) or tensor.contiguous()",
                       argument, stride, bytes));
     stride /= bytes;
   }
@@ -240,12 +254,8 @@ std::optional<imported_array> from_buffer(nb::handle object, const std::string& 
   std::string_view format = view->format == nullptr ? "B" : view->format;
   if (format.size() == 2 && (format[0] == '@' || format[0] == '=' || format[0] == '<')) format.remove_prefix(1);
   imported_array array;
-  array.type =
-      resolve_type(stored_type(format), static_cast<unsigned>(view->itemsize) * 8, format == "H" || format == "B",
-                   format == "H"   ? "uint16"
-                   : format == "B" ? "uint8"
-                                   : fmt::format("with format \"{}\"", format),
-                   argument, wanted);
+  array.type = resolve_type(stored_type(format), static_cast<unsigned>(view->itemsize) * 8,
+                            format == "H" || format == "B", describe(format, view->itemsize), argument, wanted);
   array.shape.assign(view->shape, view->shape + view->ndim);
   std::vector<std::int64_t> strides(view->strides, view->strides + view->ndim);
   count_in_elements(strides, view->itemsize, argument);
@@ -368,8 +378,16 @@ void check_writable(const imported_array& array, const std::string& argument) {
         fmt::format("{}: the array is read-only, but the operation writes it; pass a writable array", argument));
 }
 
+constexpr const char* array_doc =
+    "An array of another library, used in place. Only needed to name the format of arrays of integers.\n\n"
+    ">>> import array, syclamp\n"
+    ">>> bits = array.array(\"H\", [0x3f80, 0x4000])\n"
+    ">>> weights = syclamp.Array(bits, dtype=\"bfloat16\")\n"
+    ">>> weights.dtype, weights.shape, syclamp.inspect(weights).amax\n"
+    "('bfloat16', (2,), 2.0)\n";
+
 void register_arrays(nb::module_& module) {
-  nb::class_<imported_array>(module, "Array")
+  nb::class_<imported_array>(module, "Array", array_doc)
       .def(nb::new_([](const nb::object& object, const std::optional<std::string>& dtype) {
              const auto type = dtype ? std::optional(element_type_from(*dtype)) : std::nullopt;
              return import_array(object, "array", type);

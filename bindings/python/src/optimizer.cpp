@@ -71,7 +71,10 @@ imported_parameters import_parameters(const engine_handle& engine, const std::ve
   imported_parameters imported;
   for (const auto& [weights, gradient, master, name, group] : tuples) {
     const std::size_t index = imported.parameters.size();
-    const auto argument = [&](const char* list_name) { return fmt::format("{}[{}]", list_name, index); };
+    const bool has_name = !name.starts_with("weights[");  // the name of weights that have none
+    const auto argument = [&](const char* list_name) {
+      return has_name ? fmt::format("{}[\"{}\"]", list_name, name) : fmt::format("{}[{}]", list_name, index);
+    };
     imported.parameters.push_back(
         {.gradient = imported.take(engine, gradient, argument("gradients"), false, imported.gradients),
          .model = imported.take(engine, weights, argument("weights"), true, imported.owners),
@@ -90,11 +93,13 @@ std::shared_ptr<optimizer_handle> make_optimizer(const std::shared_ptr<engine_ha
   imported_parameters imported = import_parameters(*engine, parameters);
   std::vector<optimizer_settings> settings;
   for (const settings_dict& fields : groups) settings.push_back(settings_from(name, fields));
-  const storage_options storage{.moments = element_type_from(moments),
-                                .remainders = remainders,
-                                .rounding_mode = rounding_named(rounding),
-                                .seed = seed,
-                                .unscaled_shadow = unscaled_shadow};
+  const storage_options storage{
+      .moments = value_named<element_type>("moments", moments,
+                                           {{"float32", element_type::float32}, {"bfloat16", element_type::bfloat16}}),
+      .remainders = remainders,
+      .rounding_mode = rounding_named(rounding),
+      .seed = seed,
+      .unscaled_shadow = unscaled_shadow};
   return engine->call([&] {
     return std::make_shared<optimizer_handle>(optimizer_handle{
         .engine = engine,
@@ -123,7 +128,7 @@ void zero_gradients(optimizer_handle& optimizer) {
 
 /// Replaces the gradients of all parameters; None: the gradient is absent.
 void set_gradients(optimizer_handle& optimizer, const nb::typed<nb::sequence, nb::any>& arrays) {
-  const auto imported = import_arrays(*optimizer.engine, arrays, "gradients");
+  const auto imported = import_arrays(*optimizer.engine, arrays, {}, "gradients");
   tensor_list list = optimizer.native.gradients();
   if (imported.size() != list.size())
     throw invalid_argument(

@@ -2,6 +2,7 @@
 #include "policy.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,24 +42,66 @@ void bind_name(Class& type, const char* field, Enum Owner::* member) {
       [member, field](Owner& owner, const std::string& name) { owner.*member = policy_value<Enum>(name, field); });
 }
 
+/// Sets an attribute, with a message that names it if the value has the wrong type.
+void set_field(nb::handle object, nb::handle name, nb::handle value, const char* owner) {
+  try {
+    nb::setattr(object, name, value);
+  } catch (const nb::python_error& problem) {
+    if (!problem.matches(PyExc_TypeError)) throw;
+    throw nb::type_error(fmt::format("{}: {} cannot be used as the field {}", owner,
+                                     nb::cast<std::string>(nb::repr(value)), nb::cast<std::string>(nb::str(name)))
+                             .c_str());
+  }
+}
+
+/// The fields of a policy or of its options, found as attributes.
+template <typename Owner>
+nb::typed<nb::dict, nb::str, nb::any> fields_of(const Owner& owner) {
+  const nb::object object = nb::cast(owner);
+  nb::dict fields;
+  for (const nb::handle name : nb::steal<nb::list>(PyObject_Dir(object.ptr()))) {
+    const nb::object value = object.attr(name);
+    if (!nb::cast<std::string>(name).starts_with("_") && !nb::isinstance<nb::callable>(value)) fields[name] = value;
+  }
+  return nb::typed<nb::dict, nb::str, nb::any>(fields);
+}
+
+/// For pickles and copies. A field that is missing, because another version has saved the pickle, keeps its default.
+template <typename Owner>
+void bind_state(nb::class_<Owner>& type, const char* name) {
+  type.def("__getstate__", &fields_of<Owner>);
+  type.def("__setstate__", [name](Owner& owner, const nb::typed<nb::dict, nb::str, nb::any>& fields) {
+    const nb::object object = nb::cast(Owner{});
+    for (const auto [field, value] : nb::dict(fields)) set_field(object, field, value, name);
+    new (&owner) Owner(nb::cast<const Owner&>(object));
+  });
+}
+
 /// Sets attributes by keyword, so that every field is an argument without a second list of fields.
 void set_fields(const nb::object& self, const nb::kwargs& fields) {
   for (const auto [name, value] : fields) {
     const auto text = nb::cast<std::string>(name);
     if (!nb::hasattr(self, name) || text.starts_with("_"))
       throw nb::type_error(fmt::format("Policy has no field \"{}\"; help(syclamp.Policy) lists them", text).c_str());
-    nb::setattr(self, name, value);
+    set_field(self, name, value, "Policy");
   }
   nb::cast<const scaling_policy&>(self).validate();
 }
 
+constexpr const char* replay_doc =
+    "What only presets of other frameworks need: rules that differ from those of the library.\n\n"
+    ">>> import syclamp\n"
+    ">>> syclamp.Policy(\"megatron\").replay.one_step_late\n"
+    "False\n";
+
 void bind_replay_options(nb::module_& module) {
-  nb::class_<replay_options> type(module, "ReplayOptions");
+  nb::class_<replay_options> type(module, "ReplayOptions", replay_doc);
   bind_name(type, "growth_test", &replay_options::growth_test);
   bind_name(type, "bounds", &replay_options::bounds);
   bind_name(type, "arithmetic", &replay_options::arithmetic);
   type.def_rw("backoff_by_growth", &replay_options::backoff_by_growth)
       .def_rw("one_step_late", &replay_options::one_step_late);
+  bind_state(type, "ReplayOptions");
 }
 
 void bind_numbers(nb::class_<scaling_policy>& type) {
@@ -117,6 +160,7 @@ void register_policy(nb::module_& module) {
   bind_name(type, "on_give_up", &scaling_policy::on_give_up);
   bind_name(type, "on_floor", &scaling_policy::on_floor);
   bind_numbers(type);
+  bind_state(type, "Policy");
   type.def("validate", &scaling_policy::validate,
            "Checks every field. Raises InvalidArgumentError that names the field.");
   module.def(

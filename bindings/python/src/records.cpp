@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results that the device has written: records of steps and inspections.
 #include <cmath>
+#include <cstring>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 #include <nanobind/typing.h>
 
@@ -23,6 +28,25 @@ namespace nb = nanobind;
 
 namespace syclamp::python {
 namespace {
+
+constexpr const char* record_doc =
+    "The record of one step: one line of the ledger.\n\n"
+    ">>> import array, syclamp\n"
+    ">>> gradients = array.array(\"f\", [0.5])\n"
+    ">>> scaler = syclamp.LossScaler()\n"
+    ">>> _ = scaler.begin_step()\n"
+    ">>> scaler.step(syclamp.SGD(array.array(\"f\", [1.0]), gradients))\n"
+    ">>> scaler.update()\n"
+    ">>> record = scaler.outcome()\n"
+    ">>> record.step, record.outcome, record.was_applied\n"
+    "(1, 'applied', True)\n";
+
+constexpr const char* inspection_doc =
+    "What an inspection found in one list, tensor or group.\n\n"
+    ">>> import array, math, syclamp\n"
+    ">>> result = syclamp.inspect(array.array(\"f\", [0.0, -2.0, math.inf])).result\n"
+    ">>> result.elements, result.zero_count, result.inf_count, result.first_nonfinite\n"
+    "(3, 1, 1, 2)\n";
 
 /// Python has None where the library has `no_element`.
 std::optional<std::uint64_t> index_or_none(std::uint64_t index) {
@@ -49,8 +73,27 @@ std::string describe(const ledger_entry& entry) {
                      to_string(record.outcome), to_string(record.status), record.scale, record.next_scale, record.norm);
 }
 
+/// A record as bytes, and the name of its first tensor with an Inf or NaN.
+using record_state = std::tuple<nb::bytes, std::string>;
+
+record_state to_state(const ledger_entry& entry) {
+  static_assert(std::is_trivially_copyable_v<step_record>);
+  return {nb::bytes(&entry.record, sizeof entry.record), entry.first_nonfinite_name};
+}
+
+void from_state(ledger_entry& entry, const record_state& state) {
+  const auto& [bytes, name] = state;
+  if (bytes.size() != sizeof entry.record)
+    throw invalid_argument(fmt::format(
+        "StepRecord: the pickle has {} bytes instead of {}; it comes from another version, so save ledgers as text",
+        bytes.size(), sizeof entry.record));
+  new (&entry) ledger_entry{};
+  std::memcpy(&entry.record, bytes.data(), bytes.size());
+  entry.first_nonfinite_name = name;
+}
+
 void bind_records(nb::module_& module) {
-  nb::class_<ledger_entry>(module, "StepRecord", "The record of one step: one line of the ledger.")
+  nb::class_<ledger_entry>(module, "StepRecord", record_doc)
       .def_prop_ro("step", &field<&step_record::step>, "number of the step, starting at 1")
       .def_prop_ro("applied", &field<&step_record::applied>, "steps applied so far")
       .def_prop_ro("skipped", &field<&step_record::skipped>, "steps skipped so far")
@@ -93,7 +136,17 @@ void bind_records(nb::module_& module) {
       .def_prop_ro(
           "headroom", [](const ledger_entry& entry) { return entry.record.headroom(); },
           "how often the gradients could have been doubled")
-      .def("__repr__", &describe);
+      .def("__repr__", &describe)
+      .def("__getstate__", &to_state)
+      .def("__setstate__", [](ledger_entry& entry, const record_state& state) { from_state(entry, state); });
+}
+
+double norm_of(const inspection& result, const std::string& kind) {
+  const double norm = result.norm(norm_named(kind));
+  if (std::isnan(norm) && kind == "l1" && result.nan_count == 0)
+    throw misuse_error(
+        "norm: \"l1\" needs sums of absolute values, which were not computed; inspect with level=\"tensors\"");
+  return norm;
 }
 
 std::string describe_inspection(const inspection& result) {
@@ -102,7 +155,7 @@ std::string describe_inspection(const inspection& result) {
 }
 
 void bind_inspections(nb::module_& module) {
-  nb::class_<inspection>(module, "InspectionResult", "What an inspection found in one list, tensor or group.")
+  nb::class_<inspection>(module, "InspectionResult", inspection_doc)
       .def_ro("elements", &inspection::elements, "number of elements read")
       .def_ro("inf_count", &inspection::inf_count, "number of elements that are Inf")
       .def_ro("nan_count", &inspection::nan_count, "number of NaNs")
@@ -121,9 +174,8 @@ void bind_inspections(nb::module_& module) {
       .def_prop_ro(
           "flags", [](const inspection& result) { return flag_names(result.flags); }, "what was found: inf, nan")
       .def_prop_ro("all_finite", &inspection::all_finite, "True if no element is Inf or NaN")
-      .def(
-          "norm", [](const inspection& result, const std::string& kind) { return result.norm(norm_named(kind)); },
-          nb::arg("kind") = "l2", "The norm of the elements, not unscaled: l2, inf, or l1 with level \"tensors\".")
+      .def("norm", &norm_of, nb::arg("kind") = "l2",
+           "The norm of the elements, not unscaled: l2, inf, or l1 with level \"tensors\".")
       .def("headroom", &inspection::headroom, nb::arg("amax_limit") = 65504.0,
            "How often the elements can be doubled until the largest exceeds the limit.")
       .def("__repr__", &describe_inspection);

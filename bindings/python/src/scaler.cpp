@@ -75,6 +75,7 @@ void unscale_optimizer(scaler_handle& scaler, const shared_optimizer& optimizer,
 
 void unscale_list(scaler_handle& scaler, const tensors_handle& gradients, const tensors_handle& out,
                   std::optional<float> max_norm) {
+  out.check_float32(unscale_remedy);
   out.check_writable();
   scaler.engine->call([&] {
     const auto unscaled =

@@ -22,11 +22,17 @@ namespace nb = nanobind;
 
 namespace syclamp::python {
 
+std::string describe_array(const std::string& argument, const std::vector<std::string>& names, std::size_t index) {
+  if (index < names.size()) return fmt::format("{}[\"{}\"]", argument, names[index]);
+  return fmt::format("{}[{}]", argument, index);
+}
+
 std::vector<std::optional<imported_array>> import_arrays(const engine_handle& engine, const nb::sequence& arrays,
+                                                         const std::vector<std::string>& names,
                                                          const std::string& argument) {
   std::vector<std::optional<imported_array>> imported;
   for (const nb::handle array : arrays) {
-    const std::string name = fmt::format("{}[{}]", argument, imported.size());
+    const std::string name = describe_array(argument, names, imported.size());
     imported.emplace_back();
     if (array.is_none()) continue;
     imported.back() = import_array(array, name);
@@ -51,10 +57,10 @@ std::vector<tensor> describe(const std::vector<std::optional<imported_array>>& a
   for (std::size_t index = 0; index < arrays.size(); ++index) {
     if (!arrays[index])  // a list fixes sizes and types, which None does not have
       throw invalid_argument(
-          fmt::format("{}[{}]: the array is None; give an array of its size first, then set_arrays", argument, index));
+          fmt::format("{}: the array is None; leave it out, or pass an array", describe_array(argument, names, index)));
     tensors.push_back({.data = arrays[index]->pointer(),
                        .count = arrays[index]->count,
-                       .name = names.empty() ? fmt::format("{}[{}]", argument, index) : names[index],
+                       .name = names.empty() ? describe_array(argument, names, index) : names[index],
                        .group = groups.empty() ? 0 : groups[index]});
   }
   return tensors;
@@ -65,8 +71,8 @@ std::vector<tensor> describe(const std::vector<std::optional<imported_array>>& a
 tensors_handle::tensors_handle(std::shared_ptr<engine_handle> engine, const nb::sequence& arrays,
                                const std::vector<std::string>& names, const std::vector<std::uint32_t>& groups,
                                const std::string& argument)
-    : engine_(std::move(engine)), argument_(argument) {
-  const auto imported = import_arrays(*engine_, arrays, argument);
+    : engine_(std::move(engine)), argument_(argument), names_(names) {
+  const auto imported = import_arrays(*engine_, arrays, names, argument);
   const std::vector<tensor> tensors = describe(imported, names, groups, argument);
   for (const auto& array : imported) {
     owners_.push_back(array->owner);
@@ -80,10 +86,18 @@ void tensors_handle::check_writable() const {
     try {
       static_cast<void>(list_->writable(index));
     } catch (const invalid_argument&) {
-      throw invalid_argument(fmt::format(
-          "{}[{}]: the array is read-only, but the operation writes it; pass a writable array", argument_, index));
+      throw invalid_argument(
+          fmt::format("{}: the array is read-only, but the operation writes it; pass a writable array",
+                      describe_array(argument_, names_, index)));
     }
   }
+}
+
+void tensors_handle::check_float32(const char* remedy) const {
+  for (std::size_t index = 0; index < list_->size(); ++index)
+    if (const const_array_view array = (*list_)[index]; array.type() != element_type::float32)
+      throw invalid_argument(fmt::format("{}: the array is {}, but float32 is needed; {}",
+                                         describe_array(argument_, names_, index), to_string(array.type()), remedy));
 }
 
 std::vector<std::shared_ptr<void>> owners_of(std::initializer_list<const tensors_handle*> lists) {
@@ -105,6 +119,7 @@ void run(const tensors_handle& in, const tensors_handle& out, const Operation& o
 }
 
 void unscale_tensors(const tensors_handle& in, const tensors_handle& out, float scale) {
+  out.check_float32(unscale_remedy);
   run(in, out, [&](const auto& events) { return unscale(in.list(), out.list(), scale, events).done(); });
 }
 
@@ -120,13 +135,17 @@ void clear_tensors(const tensors_handle& list) {
   run(list, list, [&](const auto& events) { return clear_gradients(list.list(), nullptr, events); });
 }
 
+constexpr const char* clip_remedy = "unscale the gradients to float32 arrays first, for example with unscale(…, out=…)";
+
 void clip_by_value_tensors(const tensors_handle& list, float limit) {
+  list.check_float32(clip_remedy);
   run(list, list,
       [&](const auto& events) { return clip_by_value(unscaled_gradients::never_scaled(list.list()), limit, events); });
 }
 
 /// Clips unscaled gradients in place, and returns their norm and the coefficient. Waits.
 std::pair<float, float> clip_tensors(const tensors_handle& list, float max_norm, const std::string& norm) {
+  list.check_float32(clip_remedy);
   list.check_writable();
   const norm_kind kind = norm_named(norm);
   return list.engine().call([&] {
@@ -197,12 +216,13 @@ std::shared_ptr<inspector_handle> make_inspector(const std::shared_ptr<tensors_h
 }
 
 void bind_tensors(nb::module_& module) {
-  nb::class_<tensors_handle>(module, "Tensors")
+  nb::class_<tensors_handle>(module, "Tensors", "Arrays that `syclamp.tensors` has checked and keeps alive.")
       .def(nb::init<std::shared_ptr<engine_handle>, nb::typed<nb::sequence, nb::any>, std::vector<std::string>,
                     std::vector<std::uint32_t>, std::string>(),
            nb::arg("engine"), nb::arg("arrays"), nb::arg("names") = std::vector<std::string>{},
            nb::arg("groups") = std::vector<std::uint32_t>{}, nb::arg("argument") = "arrays")
       .def("__len__", [](const tensors_handle& tensors) { return tensors.list().size(); })
+      .def_prop_ro("names", &tensors_handle::names)
       .def_prop_ro("elements", [](const tensors_handle& tensors) { return tensors.list().elements(); })
       .def_prop_ro("engine", &tensors_handle::shared_engine);
   nb::class_<inspector_handle>(module, "Inspector")

@@ -42,6 +42,7 @@ const tensor_list& torch_scaler::list_of(std::uint64_t key, const nb::list& tens
     described.push_back({.data = {layouts.back().data, layouts.back().type}, .count = layouts.back().count});
   }
   lists_.erase(key);
+  if (lists_.size() == max_lists) lists_.clear();  // most belong to optimizers that no longer exist
   return lists_.emplace(key, inspected_list{tensor_list(cpu_engine(), described), std::move(layouts)})
       .first->second.list;
 }

@@ -56,6 +56,9 @@ class torch_scaler {
     tensor_list list;
     std::vector<tensor_layout> layouts;
   };
+  /// More lists are made again when they are needed. Few trainings have more optimizers.
+  static constexpr std::size_t max_lists = 32;
+
   const tensor_list& list_of(std::uint64_t key, const nanobind::list& tensors);
 
   tensor_reader reader_;

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _core
+from ._checks import need
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,13 @@ def devices() -> list[Device]:
 
 
 def system_report() -> dict[str, Any]:
-    """Describes this build and all devices, and runs the arithmetic self-test. Compiles kernels."""
+    """Describes this build and all devices, and runs the arithmetic self-test. Compiles kernels.
+
+    >>> import syclamp
+    >>> report = syclamp.system_report()
+    >>> report["version"] == syclamp.__version__, len(report["devices"]) == len(syclamp.devices())
+    (True, True)
+    """
     return _core.system_report()
 
 
@@ -124,7 +131,12 @@ _default: Engine | None = None
 
 
 def default_engine() -> Engine:
-    """The engine that functions use if none is given. It is made at the first call."""
+    """The engine that functions use if none is given. It is made at the first call.
+
+    >>> import syclamp
+    >>> syclamp.default_engine() is syclamp.default_engine()
+    True
+    """
     global _default
     if _default is None:
         _default = Engine()
@@ -132,6 +144,22 @@ def default_engine() -> Engine:
 
 
 def set_default_engine(engine: Engine) -> None:
-    """Sets the engine that functions use if none is given."""
+    """Sets the engine that functions use if none is given.
+
+    >>> import syclamp
+    >>> usual, other = syclamp.default_engine(), syclamp.Engine("cpu")
+    >>> syclamp.set_default_engine(other)
+    >>> syclamp.LossScaler().engine is other
+    True
+    >>> syclamp.set_default_engine(usual)
+    """
     global _default
-    _default = engine
+    _default = chosen_engine(engine)
+
+
+def chosen_engine(engine: Engine | None) -> Engine:
+    """The engine of an argument `engine`; None: the default engine."""
+    if engine is None:
+        return default_engine()
+    chosen: Engine = need("engine", engine, Engine, "a syclamp.Engine", '; make one, for example syclamp.Engine("cpu")')
+    return chosen

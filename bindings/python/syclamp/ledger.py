@@ -18,6 +18,8 @@ class Ledger(Sequence[_core.StepRecord]):
     Ledger(0 steps, 0 skipped)
     >>> scaler.ledger.to_text("csv").split(",")[:2]
     ['step', 'scale_index']
+
+    :param records: records of steps, oldest first
     """
 
     def __init__(self, records: Iterable[_core.StepRecord]) -> None:
@@ -34,7 +36,10 @@ class Ledger(Sequence[_core.StepRecord]):
         return cls.from_text(Path(file).read_text(encoding="utf-8"))
 
     def to_text(self, format: Literal["csv", "jsonl"] = "csv") -> str:
-        """The ledger as CSV, or as one JSON object per line."""
+        """The ledger as text.
+
+        :param format: "csv", or "jsonl" for one JSON object per line
+        """
         return _core.ledger_text(self._records, format)
 
     @overload

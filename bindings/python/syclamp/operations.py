@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from . import _core
-from ._arguments import Arrays, as_tensors
+from ._arguments import Arrays, as_partner, as_tensors
+from ._checks import as_count, as_number, as_optional_number
 from .engine import Engine
 
 
@@ -55,11 +56,13 @@ def inspect(
     >>> found.all_finite, found.result.first_nonfinite_tensor, found.tensors[0].norm()
     (False, 1, 5.0)
 
+    :param arrays: one array, a list of arrays, or a dictionary of arrays by name; of any format
     :param scale: the loss scale of the elements; elements that would overflow FP32 after unscaling count as Inf
     :param level: "tensors" adds results per array and sums of absolute values, "histogram" a histogram of exponents
+    :param engine: default: `default_engine()`
     """
     inspector = _core.Inspector(as_tensors(arrays, "arrays", engine), level)
-    inspector.run(scale)
+    inspector.run(as_optional_number("scale", scale))
     has_tensors = level != "list"
     return Inspection(
         inspector.result(),
@@ -77,11 +80,13 @@ def unscale(arrays: Arrays, scale: float, *, out: Arrays | None = None, engine: 
     array('f', [2.0, 0.5])
 
     :param arrays: gradients of any format
+    :param scale: the loss scale of the gradients
     :param out: FP32 arrays of the same sizes; default: FP32 gradients are written in place
+    :param engine: default: `default_engine()`
     """
     gradients = as_tensors(arrays, "arrays", engine)
-    target = gradients if out is None else as_tensors(out, "out", engine)
-    _core.unscale(gradients, target, scale)
+    target = gradients if out is None else as_partner(out, "out", arrays, "arrays", engine)
+    _core.unscale(gradients, target, as_number("scale", scale))
     return arrays if out is None else out
 
 
@@ -91,10 +96,15 @@ def scale(arrays: Arrays, factor: float, *, out: Arrays | None = None, engine: E
     >>> import array, syclamp
     >>> syclamp.scale(array.array("f", [1.5]), 2.0)
     array('f', [3.0])
+
+    :param arrays: arrays of any format
+    :param factor: the factor
+    :param out: arrays of the same sizes
+    :param engine: default: `default_engine()`
     """
     source = as_tensors(arrays, "arrays", engine)
-    target = source if out is None else as_tensors(out, "out", engine)
-    _core.scale(source, target, factor)
+    target = source if out is None else as_partner(out, "out", arrays, "arrays", engine)
+    _core.scale(source, target, as_number("factor", factor))
     return arrays if out is None else out
 
 
@@ -104,8 +114,14 @@ def accumulate(arrays: Arrays, sums: Arrays, scale: float, *, engine: Engine | N
     >>> import array, syclamp
     >>> syclamp.accumulate(array.array("f", [4.0]), array.array("f", [1.0]), 2.0)
     array('f', [3.0])
+
+    :param arrays: gradients of any format
+    :param sums: FP32 arrays of the same sizes
+    :param scale: the loss scale of the gradients
+    :param engine: default: `default_engine()`
     """
-    _core.accumulate(as_tensors(arrays, "arrays", engine), as_tensors(sums, "sums", engine), scale)
+    gradients = as_tensors(arrays, "arrays", engine)
+    _core.accumulate(gradients, as_partner(sums, "sums", arrays, "arrays", engine), as_number("scale", scale))
     return sums
 
 
@@ -115,6 +131,9 @@ def clear(arrays: Arrays, *, engine: Engine | None = None) -> Arrays:
     >>> import array, syclamp
     >>> syclamp.clear(array.array("f", [1.0, 2.0]))
     array('f', [0.0, 0.0])
+
+    :param arrays: arrays of any format
+    :param engine: default: `default_engine()`
     """
     _core.clear(as_tensors(arrays, "arrays", engine))
     return arrays
@@ -133,8 +152,13 @@ def clip(
     5.0
     >>> [round(value, 3) for value in gradients]
     [0.6, 0.8]
+
+    :param gradients: FP32 arrays
+    :param max_norm: the largest norm that stays as it is
+    :param norm: kind of the norm
+    :param engine: default: `default_engine()`
     """
-    return Clipped(*_core.clip(as_tensors(gradients, "gradients", engine), max_norm, norm))
+    return Clipped(*_core.clip(as_tensors(gradients, "gradients", engine), as_number("max_norm", max_norm), norm))
 
 
 def clip_by_value(gradients: Arrays, limit: float, *, engine: Engine | None = None) -> Arrays:
@@ -143,8 +167,12 @@ def clip_by_value(gradients: Arrays, limit: float, *, engine: Engine | None = No
     >>> import array, syclamp
     >>> syclamp.clip_by_value(array.array("f", [-3.0, 0.5]), 1.0)
     array('f', [-1.0, 0.5])
+
+    :param gradients: FP32 arrays
+    :param limit: the largest absolute value that stays as it is
+    :param engine: default: `default_engine()`
     """
-    _core.clip_by_value(as_tensors(gradients, "gradients", engine), limit)
+    _core.clip_by_value(as_tensors(gradients, "gradients", engine), as_number("limit", limit))
     return gradients
 
 
@@ -168,16 +196,21 @@ def cast(
     >>> hex(bits[0])  # the largest BF16 number
     '0x7f7f'
 
+    :param arrays: arrays of any format
+    :param out: arrays of the same sizes, of any format
     :param rounding: "stochastic" rounds up or down at random; the result depends only on seed, step and position
     :param saturate: clamps values outside the range to the largest finite value; default: they become Inf
+    :param seed: for stochastic rounding
+    :param step: number of the training step, for stochastic rounding: other steps round otherwise
     :param count_saturated: returns the number of values outside the range, which waits
+    :param engine: default: `default_engine()`
     """
     return _core.cast(
         as_tensors(arrays, "arrays", engine),
-        as_tensors(out, "out", engine),
+        as_partner(out, "out", arrays, "arrays", engine),
         rounding,
         saturate,
-        seed,
-        step,
+        as_count("seed", seed, bits=64),
+        as_count("step", step, bits=64),
         count_saturated,
     )

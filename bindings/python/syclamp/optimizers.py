@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 from . import _core
-from ._arguments import ArrayLike, as_sequence
-from .engine import Engine, default_engine
+from ._arguments import ArrayLike, as_sequence, in_order
+from ._checks import as_count, as_number, need
+from .engine import Engine, chosen_engine
 
 
 class Storage(TypedDict, total=False):
@@ -88,10 +89,17 @@ class Progress:
 
 def _parameters(group: Mapping[str, Any], index: int) -> list[tuple[Any, Any, Any, str, int]]:
     """The parameters of one group, as the extension module takes them."""
-    weights, names = as_sequence(group["weights"])
-    gradients, _ = as_sequence(group["gradients"])
-    masters = [None] * len(weights) if group.get("masters") is None else as_sequence(group["masters"])[0]
-    names = list(group.get("names") or names or [f"weights[{number}]" for number in range(len(weights))])
+    for key in ("weights", "gradients"):
+        if key not in group:
+            raise _core.InvalidArgumentError(
+                f'groups[{index}]: the key "{key}" is missing; each group needs weights and gradients'
+            )
+    weights, keys = as_sequence(group["weights"])
+    keys = keys or list(group.get("names") or [])
+    gradients, _ = as_sequence(in_order(group["gradients"], keys, "gradients", "weights"))
+    masters = group.get("masters")
+    masters = [None] * len(weights) if masters is None else as_sequence(in_order(masters, keys, "masters", "weights"))[0]
+    names = list(group.get("names") or keys or [f"weights[{number}]" for number in range(len(weights))])
     for argument, values in (("gradients", gradients), ("masters", masters), ("names", names)):
         if len(values) != len(weights):
             raise _core.InvalidArgumentError(f"{argument}: there are {len(values)} for {len(weights)} weights; give one each")
@@ -108,10 +116,19 @@ class Optimizer:
     never the gradients. FP16, BF16 and FP8 weights are copies for the forward pass: the library keeps FP32 master
     weights, unless `masters` gives arrays for them.
 
+    >>> import array, syclamp
+    >>> weights = [array.array("f", [1.0]), array.array("f", [1.0])]
+    >>> gradients = [array.array("f", [0.5]), array.array("f", [0.5])]
+    >>> groups = [{"weights": w, "gradients": g} for w, g in zip(weights, gradients)]
+    >>> groups[1]["lr"] = 0.25  # a setting of this group only
+    >>> syclamp.SGD(groups, lr=1.0).step()
+    >>> [w[0] for w in weights]
+    [0.5, 0.875]
+
     :param weights: arrays of weights, by name or in order; or a sequence of groups, which are dictionaries with the keys
         `weights`, `gradients`, `masters`, `names` and settings of their own
-    :param gradients: one FP16, BF16 or FP32 array per array of weights
-    :param masters: FP32 arrays for master weights; default: the library allocates them
+    :param gradients: one FP16, BF16 or FP32 array per array of weights; a dictionary is paired with weights by its keys
+    :param masters: FP32 arrays for master weights, paired like gradients; default: the library allocates them
     :param engine: default: `default_engine()`
     """
 
@@ -129,11 +146,16 @@ class Optimizer:
         storage = {key: settings.pop(key, default) for key, default in _STORAGE.items()}
         is_grouped = gradients is None and isinstance(weights, Sequence) and all(isinstance(g, Mapping) for g in weights)
         if gradients is None and not is_grouped:
-            raise TypeError("gradients: arrays are needed, one per array of weights")
+            raise TypeError(
+                "gradients: arrays are needed, one per array of weights; for parameters of PyTorch use "
+                f"syclamp.torch.{type(self).__name__}"
+            )
         groups = weights if is_grouped else [{"weights": weights, "gradients": gradients, "masters": masters}]
         own = [{key: value for key, value in group.items() if key not in _ARRAYS} for group in groups]
         parameters = [entry for index, group in enumerate(groups) for entry in _parameters(group, index)]
-        self.engine = engine or default_engine()
+        self._names = [name for _, _, _, name, _ in parameters]
+        storage["seed"] = as_count("seed", storage["seed"], bits=64)
+        self.engine = chosen_engine(engine)
         self.native = _core.FusedOptimizer(
             self.engine.native, self.name, parameters, [{**settings, **fields} for fields in own], **storage
         )
@@ -146,20 +168,22 @@ class Optimizer:
         """Sets all gradients to zero, for backward passes that add to them."""
         self.native.zero_gradients()
 
-    def set_gradients(self, gradients: Sequence[ArrayLike | None]) -> None:
+    def set_gradients(self, gradients: Sequence[ArrayLike | None] | Mapping[str, ArrayLike | None]) -> None:
         """Replaces the arrays of gradients, for frameworks that reallocate them. None: the gradient is absent.
 
         Sizes and formats must not change. The optimizer keeps the new arrays alive and releases the old ones.
+
+        :param gradients: one per parameter, in the order of the weights or by their names
         """
-        self.native.set_gradients(list(gradients))
+        self.native.set_gradients(as_sequence(in_order(gradients, self._names, "gradients", "weights"))[0])
 
     def settings(self, group: int = 0) -> dict[str, Any]:
         """The settings of a group."""
-        return dict(self.native.settings(group))
+        return dict(self.native.settings(as_count("group", group)))
 
     def set(self, group: int | None = None, **settings: Any) -> None:
         """Changes settings from the next step on, of one group or of all. Moments do not change."""
-        for index in range(self.native.groups) if group is None else [group]:
+        for index in range(self.native.groups) if group is None else [as_count("group", group)]:
             self.native.set_settings(settings, index)
 
     @property
@@ -182,32 +206,43 @@ class Optimizer:
     ) -> None:
         """Sets the learning-rate schedule of all groups. It counts applied steps, so a skipped step does not advance it.
 
+        :param shape: of the factor that multiplies the learning rate
         :param steps: length of the cosine, or number of steps between two decays
         :param warm_up: linear warm-up over this many steps
         :param gamma: for "decay": factor of each decay
         :param lowest: for "cosine": final factor
         """
-        self.native.set_schedule(shape, gamma, lowest, warm_up, steps)
+        self.native.set_schedule(
+            shape,
+            as_number("gamma", gamma),
+            as_number("lowest", lowest),
+            as_count("warm_up", warm_up, bits=64),
+            as_count("steps", steps, bits=64),
+        )
 
     def progress(self, group: int = 0) -> Progress:
-        """The numbers of steps that the device has finished and applied. Does not wait."""
-        return Progress(*self.native.progress(group))
+        """The numbers of steps of a group that the device has finished and applied. Does not wait."""
+        return Progress(*self.native.progress(as_count("group", group)))
 
     def last_step_was_applied(self, group: int = 0) -> bool:
-        """True if the last finished step was applied, False if it was skipped. Does not wait."""
+        """True if the last finished step of a group was applied, False if it was skipped. Does not wait."""
         return self.progress(group).last_was_applied
 
     def steps(self, group: int = 0) -> int:
-        """The number of applied steps. Waits."""
-        return self.native.steps(group)
+        """The number of applied steps of a group. Waits."""
+        return self.native.steps(as_count("group", group))
 
     def weights(self, parameter: int) -> memoryview[float]:
         """A copy of the weights of a parameter in FP32, whatever their storage. Waits."""
-        return memoryview(self.native.weights(parameter)).cast("f")
+        return memoryview(self.native.weights(as_count("parameter", parameter))).cast("f")
 
     def moment(self, parameter: int, index: int) -> memoryview[float] | memoryview[int]:
-        """A copy of a moment of a parameter; BF16 as 16-bit integers. Waits."""
-        dtype, data = self.native.moment(parameter, index)
+        """A copy of a moment of a parameter; BF16 as 16-bit integers. Waits.
+
+        :param parameter: index of the parameter
+        :param index: index of the moment: for Adam, 0 is the first and 1 the second moment
+        """
+        dtype, data = self.native.moment(as_count("parameter", parameter), as_count("index", index))
         view = memoryview(data)
         return view.cast("f") if dtype == "float32" else view.cast("H")
 
@@ -218,6 +253,20 @@ class Optimizer:
 
     def __len__(self) -> int:
         return self.native.size
+
+
+def natives_of(optimizers: Optimizer | Sequence[Optimizer]) -> list[_core.FusedOptimizer]:
+    """The objects of the extension module behind one optimizer or several."""
+    if isinstance(optimizers, Sequence) and not isinstance(optimizers, str):
+        return [native_of(each) for each in optimizers]
+    return [native_of(optimizers)]
+
+
+def native_of(optimizer: Any) -> _core.FusedOptimizer:
+    """The object of the extension module behind an optimizer."""
+    advice = "; for PyTorch use syclamp.torch.GradScaler" if hasattr(optimizer, "param_groups") else ""
+    checked: Optimizer = need("optimizer", optimizer, Optimizer, "a syclamp.Optimizer", advice)
+    return checked.native
 
 
 class SGD(Optimizer):
@@ -240,7 +289,14 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam: lr, betas, eps, weight_decay (added to the gradient), amsgrad, maximize."""
+    """Adam: lr, betas, eps, weight_decay (added to the gradient), amsgrad, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Adam(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "adam"
 
@@ -272,7 +328,14 @@ class AdamW(Optimizer):
 
 
 class Lion(Optimizer):
-    """Lion: lr, betas, weight_decay (decoupled), maximize."""
+    """Lion: lr, betas, weight_decay (decoupled), maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Lion(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "lion"
 
@@ -284,7 +347,14 @@ class Lion(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Adagrad: lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize."""
+    """Adagrad: lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Adagrad(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "adagrad"
 
@@ -296,7 +366,14 @@ class Adagrad(Optimizer):
 
 
 class RMSprop(Optimizer):
-    """RMSprop: lr, alpha, eps, weight_decay, momentum, centered, maximize."""
+    """RMSprop: lr, alpha, eps, weight_decay, momentum, centered, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.RMSprop(weights, gradients, lr=0.125, alpha=0.75).step()
+    >>> round(weights[0], 4)
+    0.75
+    """
 
     name = "rmsprop"
 
@@ -308,7 +385,14 @@ class RMSprop(Optimizer):
 
 
 class LAMB(Optimizer):
-    """LAMB: lr, betas, eps, weight_decay (decoupled), maximize."""
+    """LAMB: lr, betas, eps, weight_decay (decoupled), maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.LAMB(weights, gradients, lr=0.125, weight_decay=0.0).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "lamb"
 
@@ -320,7 +404,14 @@ class LAMB(Optimizer):
 
 
 class NovoGrad(Optimizer):
-    """NovoGrad: lr, betas, eps, weight_decay, maximize."""
+    """NovoGrad: lr, betas, eps, weight_decay, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.NovoGrad(weights, gradients, lr=0.125).step()
+    >>> round(weights[0], 4)
+    0.875
+    """
 
     name = "novograd"
 
@@ -332,7 +423,14 @@ class NovoGrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Adadelta: lr, rho, eps, weight_decay, maximize."""
+    """Adadelta: lr, rho, eps, weight_decay, maximize.
+
+    >>> import array, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.5])
+    >>> syclamp.Adadelta(weights, gradients, eps=0.25, rho=0.5).step()
+    >>> round(weights[0], 4)
+    0.5918
+    """
 
     name = "adadelta"
 

@@ -8,10 +8,11 @@ from numbers import Real
 from typing import Any, overload
 
 from . import _core
-from ._arguments import Arrays, as_tensors
-from .engine import Engine, default_engine
+from ._arguments import Arrays, as_partner, as_tensors
+from ._checks import as_count, as_optional_number
+from .engine import Engine, chosen_engine
 from .ledger import Ledger
-from .optimizers import Optimizer
+from .optimizers import Optimizer, native_of, natives_of
 
 Handler = Callable[[_core.StepRecord], object]
 
@@ -47,8 +48,10 @@ class LossScaler:
         ledger: int = 1024,
         engine: Engine | None = None,
     ) -> None:
-        self.engine = engine or default_engine()
-        self.native = _core.Scaler(self.engine.native, policy, scales, skip_together, ledger)
+        self.engine = chosen_engine(engine)
+        self.native = _core.Scaler(
+            self.engine.native, policy, as_count("scales", scales), bool(skip_together), as_count("ledger", ledger)
+        )
         self._handlers: list[Handler] = []
 
     # --- A step ---
@@ -70,7 +73,7 @@ class LossScaler:
         if isinstance(loss, Real):  # numbers of NumPy, too
             return float(loss) * self.begin_step()
         tensors = as_tensors(loss, "loss", self.engine)
-        self.native.scale(tensors, tensors if out is None else as_tensors(out, "out", self.engine))
+        self.native.scale(tensors, tensors if out is None else as_partner(out, "out", loss, "loss", self.engine))
         return loss if out is None else out
 
     def unscale(self, gradients: Optimizer | Arrays, *, out: Arrays | None = None, max_norm: float | None = None) -> None:
@@ -80,12 +83,14 @@ class LossScaler:
 
         :param gradients: an optimizer that will step, or arrays
         :param out: FP32 arrays for arrays of another format
+        :param max_norm: clips the norm of the unscaled gradients
         """
         if isinstance(gradients, Optimizer):
-            self.native.unscale(gradients.native, max_norm)
+            self.native.unscale(gradients.native, as_optional_number("max_norm", max_norm))
             return
         tensors = as_tensors(gradients, "gradients", self.engine)
-        self.native.unscale_tensors(tensors, tensors if out is None else as_tensors(out, "out", self.engine), max_norm)
+        target = tensors if out is None else as_partner(out, "out", gradients, "gradients", self.engine)
+        self.native.unscale_tensors(tensors, target, as_optional_number("max_norm", max_norm))
 
     def step(
         self, optimizer: Optimizer | Sequence[Optimizer], *, max_norm: float | None = None, clip_separately: bool = False
@@ -97,21 +102,32 @@ class LossScaler:
         :param max_norm: clips the norm of the unscaled gradients
         :param clip_separately: clips each optimizer of a joint step by its own norm
         """
-        optimizers = [optimizer] if isinstance(optimizer, Optimizer) else list(optimizer)
-        self.native.step([each.native for each in optimizers], max_norm, clip_separately)
+        self.native.step(natives_of(optimizer), as_optional_number("max_norm", max_norm), bool(clip_separately))
 
     def update(self, new_scale: float | None = None) -> None:
-        """Ends the step: moves the scale, writes the ledger, and calls the handlers of `on_step`."""
-        self.native.update(new_scale)
+        """Ends the step: moves the scale, writes the ledger, and calls the handlers of `on_step`.
+
+        :param new_scale: sets the scale instead of moving it
+        """
+        self.native.update(as_optional_number("new_scale", new_scale))
         self.report()
 
     def accumulate(self, gradients: Arrays, sums: Arrays) -> None:
-        """Adds unscaled gradients of a micro-batch to FP32 sums. A micro-batch that overflowed is dropped."""
-        self.native.accumulate(as_tensors(gradients, "gradients", self.engine), as_tensors(sums, "sums", self.engine))
+        """Adds unscaled gradients of a micro-batch to FP32 sums. A micro-batch that overflowed is dropped.
+
+        :param gradients: gradients of the micro-batch, times the scale
+        :param sums: FP32 arrays of the same sizes, which are zero before the first micro-batch
+        """
+        tensors = as_tensors(gradients, "gradients", self.engine)
+        self.native.accumulate(tensors, as_partner(sums, "sums", gradients, "gradients", self.engine))
 
     def step_accumulated(self, optimizer: Optimizer, *, max_norm: float | None = None) -> None:
-        """Applies the mean of the micro-batches that were not dropped. The optimizer's gradients must be the sums."""
-        self.native.step_accumulated(optimizer.native, max_norm)
+        """Applies the mean of the micro-batches that were not dropped.
+
+        :param optimizer: an optimizer whose gradients are the sums
+        :param max_norm: clips the norm of the mean
+        """
+        self.native.step_accumulated(native_of(optimizer), as_optional_number("max_norm", max_norm))
 
     def skip_step(self) -> None:
         """Skips the next step, whatever its gradients are. The scale does not move."""
@@ -124,12 +140,18 @@ class LossScaler:
     # --- Readings ---
 
     def get_scale(self, index: int = 0) -> float:
-        """The present scale. Waits."""
-        return self.native.get_scale(index)
+        """The present scale. Waits.
+
+        :param index: which scale, if there are several
+        """
+        return self.native.get_scale(as_count("index", index))
 
     def outcome(self, index: int = 0) -> _core.StepRecord:
-        """The record of the last `update`. Waits."""
-        return self.native.outcome(index)
+        """The record of the last `update`. Waits.
+
+        :param index: the record of which scale, if there are several
+        """
+        return self.native.outcome(as_count("index", index))
 
     @property
     def ledger(self) -> Ledger:
@@ -186,7 +208,7 @@ class LossScaler:
         self.native.save(os.fspath(file))
 
     def load(self, file: str | os.PathLike[str]) -> None:
-        """Loads a state that this version or an earlier one has saved. Waits."""
+        """Loads a file that `save` of this version or an earlier one has written. Waits."""
         self.native.load(os.fspath(file))
 
     def to_framework(self, framework: str) -> dict[str, Any]:

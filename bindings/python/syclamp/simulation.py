@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from . import _core
+from ._checks import need
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,12 @@ def simulate(trace: str, policy: str | _core.Policy | None = None) -> list[Simul
     >>> import syclamp
     >>> [step.scale_after for step in syclamp.simulate(".i.", "pytorch")]
     [65536.0, 32768.0, 32768.0]
+
+    :param trace: one character per step
+    :param policy: a `Policy`, or the name of a preset; default: syclamp's own policy
     """
-    return [SimulatedStep(*fields) for fields in _core.simulate(policy, trace)]
+    steps = need("trace", trace, str, "a string", '; use the letters of ".in"')
+    return [SimulatedStep(*fields) for fields in _core.simulate(policy, steps)]
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,25 @@ class Replay:
 
 
 def replay(records: Iterable[_core.StepRecord], policy: str | _core.Policy | None = None) -> Replay:
-    """Applies a policy to the records of a run: what would have happened with it?"""
-    fields = _core.replay(list(records), policy)
+    """Applies a policy to the records of a run: what would have happened with it?
+
+    >>> import array, math, syclamp
+    >>> weights, gradients = array.array("f", [1.0]), array.array("f", [0.0])
+    >>> optimizer, scaler = syclamp.SGD(weights, gradients), syclamp.LossScaler(syclamp.Policy(init_scale=1024.0))
+    >>> for gradient in (1.0, math.inf, 1.0):
+    ...     gradients[0] = gradient * scaler.begin_step()
+    ...     scaler.step(optimizer)
+    ...     scaler.update()
+    >>> scaler.outcome().outcome  # waits for the last record
+    'applied'
+    >>> result = syclamp.replay(scaler.ledger, syclamp.Policy(init_scale=256.0))  # the Inf was at a scale of 1024
+    >>> result.steps, result.recorded_skips, result.skips
+    (3, 1, 0)
+
+    :param records: a ledger, or its records
+    :param policy: a `Policy`, or the name of a preset; default: syclamp's own policy
+    """
+    ledger = [need(f"records[{index}]", record, _core.StepRecord, "a StepRecord") for index, record in enumerate(records)]
+    fields = _core.replay(ledger, policy)
     fields["results"] = [SimulatedStep(*result) for result in fields["results"]]
     return Replay(**fields)

@@ -22,8 +22,8 @@ extern "C" {
 typedef int32_t syclamp_status;
 enum {
   SYCLAMP_OK = 0,
-  SYCLAMP_INVALID_HANDLE = 1,    ///< a handle, an address or a text is null, no longer exists or is of another kind
-  SYCLAMP_INVALID_ARGUMENT = 2,  ///< an argument or a field of a struct cannot be used
+  SYCLAMP_INVALID_HANDLE = 1,    ///< a handle is null or of another kind; a handle, block or text no longer exists
+  SYCLAMP_INVALID_ARGUMENT = 2,  ///< an argument or a field of a struct cannot be used, such as a null address or text
   SYCLAMP_MISUSE = 3,            ///< the call comes at the wrong time, such as a second step without an update
   SYCLAMP_NO_DEVICE = 4,         ///< no usable device was found
   SYCLAMP_DEVICE_FAULT = 5,      ///< the device or its driver reports a fault

@@ -30,7 +30,6 @@ class linked_library final : public kernel_library {
  private:
   sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
                             std::span<const argument> arguments) override {
-    need_thread();
     return find(op)(queue, groups, arguments.data());
   }
 

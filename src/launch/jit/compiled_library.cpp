@@ -33,7 +33,6 @@ class compiled_library final : public kernel_library {
  private:
   sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
                             std::span<const argument> arguments) override {
-    need_thread();
     const sycl::kernel& kernel = find(op);
     const std::size_t size = op.group_size(tuning());
     return queue.submit([&](sycl::handler& handler) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "syclamp/matrix/matrix.hpp"
 #include "syclamp/syclamp.hpp"
 
 using namespace syclamp;
@@ -19,6 +20,7 @@ namespace {
 struct training {
   training()
       : memory(engine, 2, 4.0f),
+        matrices(engine, 3 * size * size, 1.0f),
         optimizer(engine, {{.gradient = {memory.data(), 1}, .model = {memory.data() + 1, 1}}}, sgd{.lr = 1}),
         scaler(engine, {.init_scale = 4}) {
     scaler.prepare(optimizer.gradients());
@@ -31,8 +33,19 @@ struct training {
     std::printf("applied %d\n", static_cast<int>(scaler.outcome().applied));
   }
 
+  /// By the vendor's library if there is one: it is preferred for products of this size.
+  void multiply() {
+    const auto view = [&](std::size_t number) {
+      return matrix::matrix_view(matrices.data() + number * size * size, size, size);
+    };
+    matrix::gemm(engine, view(0), view(1), view(2));
+    engine.wait();
+  }
+
+  static constexpr std::size_t size = 256;
   syclamp::engine engine;
   device_array<float> memory;
+  device_array<float> matrices;
   fused_optimizer optimizer;
   loss_scaler scaler;
   std::optional<recorded_step> recorded;
@@ -60,6 +73,7 @@ void use_everything() {
   attempt("queue", [] { const syclamp::engine another(sycl::queue(code->engine.queue())); });
   attempt("list", [] { const tensor_list list(code->engine, array_view(code->memory.data(), 1)); });
   attempt("inspect", [] { inspect(code->engine, array_view(code->memory.data(), 1)); });
+  attempt("product", [] { code->multiply(); });
   attempt("scale", [] { static_cast<void>(code->scaler.get_scale()); });
   attempt("wait", [] { code->engine.wait(); });
   attempt("preset", [] { static_cast<void>(scaling_preset("pytorch")); });

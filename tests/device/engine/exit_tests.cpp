@@ -41,7 +41,7 @@ TEST_CASE("an exit handler that was registered after the first use can do everyt
   CHECK_THAT(text, ContainsSubstring("applied 1"));
   for (const char* subject : {"engine", "queue", "list", "scale", "wait", "preset", "end"})
     CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
-  for (const char* subject : {"step", "inspect"})
+  for (const char* subject : {"step", "inspect", "product"})
     CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": refused, this thread is ending and can no"));
 }
 
@@ -51,7 +51,8 @@ TEST_CASE("a thread that it starts can do both, and so can a handler that is the
   CAPTURE(text);
   CHECK(status == 0);
   CHECK_THAT(text, ContainsSubstring(ending == "thread" ? "applied 2" : "applied 1"));
-  for (const char* subject : {"step", "engine", "queue", "list", "inspect", "scale", "wait", "preset", "end"})
+  for (const char* subject :
+       {"step", "engine", "queue", "list", "inspect", "product", "scale", "wait", "preset", "end"})
     CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
 }
 
@@ -59,7 +60,7 @@ TEST_CASE("an exit handler or a static object that is older than the first engin
   const auto [text, status] = run(GENERATE("before", "static"));
   CAPTURE(text);
   CHECK(status == 0);
-  for (const char* subject : {"step", "engine", "queue", "list", "inspect", "scale", "wait"})
+  for (const char* subject : {"step", "engine", "queue", "list", "inspect", "product", "scale", "wait"})
     CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": refused, the process is exiting"));
   for (const char* subject : {"preset", "end"}) CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
 }
@@ -68,7 +69,7 @@ TEST_CASE("a forked child is told that SYCL is lost, ends as any process does, a
   const auto [text, status] = run("fork");
   CAPTURE(text);
   CHECK(status == 0);
-  for (const char* subject : {"step", "engine", "queue", "list", "inspect", "scale", "wait", "array"})
+  for (const char* subject : {"step", "engine", "queue", "list", "inspect", "product", "scale", "wait", "array"})
     CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": refused, this process was forked after"));
   for (const char* subject : {"preset", "end"}) CHECK_THAT(text, ContainsSubstring(std::string(subject) + ": done"));
   CHECK_THAT(text, ContainsSubstring("child: 0\n"));

@@ -3,8 +3,10 @@
 
 A training script with mixed precision changes two lines:
 
-    optimizer = syclamp.torch.AdamW(model.parameters(), lr=1e-3, max_norm=1.0)
-    scaler = syclamp.torch.GradScaler()
+>>> import torch, syclamp.torch
+>>> model = torch.nn.Linear(2, 1)
+>>> optimizer = syclamp.torch.AdamW(model.parameters(), lr=1e-3, max_norm=1.0)  # was: torch.optim.AdamW
+>>> scaler = syclamp.torch.GradScaler()  # was: torch.amp.GradScaler("cpu")
 """
 from ._grad_scaler import GradScaler
 from ._optimizer import FusedOptimizer

@@ -10,5 +10,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def not_compiled(function: _Function) -> _Function:
-    """A decorator that keeps torch.compile away from a function and from what it calls."""
-    return cast(_Function, torch.compiler.disable(function, recursive=True))  # type: ignore[no-untyped-call]
+    """A decorator that keeps torch.compile away from a function and from what it calls.
+
+    PyTorch decorates its own optimizers with `_disable_dynamo`, which loads the compiler at the first call. The public function loads it
+    at once, which makes the import of this package slow.
+    """
+    disable: Callable[[_Function], Any] = getattr(torch, "_disable_dynamo", torch.compiler.disable)
+    return cast(_Function, disable(function))

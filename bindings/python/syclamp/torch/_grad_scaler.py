@@ -11,10 +11,15 @@ from torch.amp.grad_scaler import OptState, _refresh_per_optimizer_state
 from torch.optim import optimizer as _torch_optimizer
 
 from .. import _core
+from .._checks import as_count, as_number, need
+from ..ledger import Ledger
+from ..optimizers import Optimizer
 from ._compiler import not_compiled
 from ._optimizer import FusedOptimizer
 
 _TORCH_KEYS = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
+
+_Rule = tuple[float, float, int]  # growth factor, backoff factor, growth interval
 
 
 class GradScaler(torch.amp.GradScaler):
@@ -22,6 +27,19 @@ class GradScaler(torch.amp.GradScaler):
 
     With an optimizer of this package, `step` inspects, unscales, clips and applies in two kernels, and never calls ``optimizer.step``
     for a step that it skips. With any other optimizer it follows PyTorch's protocol.
+
+    >>> import math, torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(1))
+    >>> optimizer, scaler = syclamp.torch.SGD([weight], lr=0.5), syclamp.torch.GradScaler(init_scale=1024.0)
+    >>> for factor in (1.0, math.inf):
+    ...     optimizer.zero_grad()
+    ...     scaler.scale((weight * factor).sum()).backward()
+    ...     scaler.step(optimizer)
+    ...     scaler.update()
+    >>> weight.item(), scaler.get_scale()  # the second step was skipped
+    (0.5, 512.0)
+    >>> [record.outcome for record in scaler.ledger()]
+    ['applied', 'skipped_inf']
 
     Args:
         device: "cpu"
@@ -39,10 +57,9 @@ class GradScaler(torch.amp.GradScaler):
                  policy: str | _core.Policy = "pytorch", ledger_size: int = 1024) -> None:
         if torch.device(device).type != "cpu":
             raise ValueError(f'GradScaler: the device is "{device}", but syclamp.torch works on CPU tensors; use torch.amp.GradScaler there')
-        usual = _core.torch_policy(policy)
-        given = (init_scale, growth_factor, backoff_factor, growth_interval)
-        rule = [standard if number is None else number for standard, number in zip(usual, given)]
-        self._policy, self._ledger_size = policy, ledger_size
+        given = {"init_scale": init_scale, "growth_factor": growth_factor, "backoff_factor": backoff_factor, "growth_interval": growth_interval}
+        rule = [usual if number is None else as_number(name, number) for usual, (name, number) in zip(_core.torch_policy(policy), given.items())]
+        self._policy, self._ledger_size = policy, as_count("ledger_size", ledger_size)
         self._native: _core.TorchScaler | None = None
         self._handlers: list[Callable[[_core.StepRecord], None]] = []
         self._snapshot: str | None = None  # of a scaler that has not been made yet
@@ -84,20 +101,26 @@ class GradScaler(torch.amp.GradScaler):
         if value is not None:
             raise AttributeError("_growth_tracker cannot be set; use load_state_dict")
 
-    def _lazy_init_scale_growth_tracker(self, dev: torch.device) -> None:
-        if dev.type != "cpu":
+    @not_compiled
+    def _lazy_init_scale_growth_tracker(self, dev: torch.device | str) -> None:
+        if torch.device(dev).type != "cpu":
             raise ValueError(f'GradScaler: the loss is on the device "{dev}", but syclamp.torch works on CPU tensors; use '
                              "torch.amp.GradScaler there")
         self._rule = (self._growth_factor, self._backoff_factor, self._growth_interval)
-        self._native = _core.TorchScaler(torch.Tensor, self._policy, self._init_scale, *self._rule, self._ledger_size)
-        if self._snapshot is not None:
-            self._native.load(self._snapshot)
-            self._native.set_rule(*self._rule)  # it may be newer than the snapshot
-            self._snapshot = None
-        if self._init_growth_tracker != 0 or self._native.scale() != self._init_scale:
-            self._native.load_pytorch(self._torch_state(self._init_scale, self._init_growth_tracker))
-        self._native.collect_records(bool(self._handlers))
+        self._native = self._make_native(self._init_scale, self._rule, self._init_growth_tracker, self._snapshot)
+        self._snapshot = None
         self._forget_numbers()
+
+    def _make_native(self, init_scale: float, rule: _Rule, tracker: int, snapshot: str | None) -> _core.TorchScaler:
+        """A scaler of the library with a state. Changes nothing in this object."""
+        native = _core.TorchScaler(torch.Tensor, self._policy, init_scale, *rule, self._ledger_size)
+        if snapshot is not None:
+            native.load(snapshot)
+            native.set_rule(*rule)  # it may be newer than the snapshot
+        if tracker != 0 or native.scale() != init_scale:
+            native.load_pytorch(json.dumps(dict(zip(_TORCH_KEYS, (init_scale, *rule, tracker)))))
+        native.collect_records(bool(self._handlers))
+        return native
 
     def _need_native(self, call: str) -> _core.TorchScaler:
         if self._native is None:
@@ -116,8 +139,10 @@ class GradScaler(torch.amp.GradScaler):
         self._knows_overflow = False  # the library has found an overflow
         self._has_empty_step = False  # no gradients in a step of an optimizer
 
+    @not_compiled
     def unscale_(self, optimizer: torch.optim.Optimizer) -> None:
         """Divides the optimizer's gradients by the scale, as torch.amp.GradScaler.unscale_ does."""
+        _check_optimizer(optimizer)
         if not self._enabled:
             return
         self._need_native("unscale_")
@@ -155,12 +180,18 @@ class GradScaler(torch.amp.GradScaler):
 
         A step that is skipped does not call ``optimizer.step``, so that accelerate and learning-rate schedulers notice it.
         """
-        if self._enabled and self._has_overflow_after_unscaling(optimizer):
-            self._per_optimizer_states[id(optimizer)]["stage"] = OptState.STEPPED
-            optimizer._skip_step()  # type: ignore[attr-defined]
-            return None
-        if not self._enabled or not self._can_fuse(optimizer):
+        _check_optimizer(optimizer)
+        if not self._enabled:
             return super().step(optimizer, *args, **kwargs)
+        if isinstance(optimizer, FusedOptimizer) and self._is_unscaled(optimizer) and self._has_overflow(optimizer):
+            self._per_optimizer_states[id(optimizer)]["stage"] = OptState.STEPPED
+            optimizer._skip_step()
+            return None
+        if not self._can_fuse(optimizer):
+            result: float | None = super().step(optimizer, *args, **kwargs)
+            if isinstance(optimizer, FusedOptimizer) and not optimizer._step_supports_amp_scaling and self._has_overflow(optimizer):
+                optimizer._skip_step()  # PyTorch has not called the optimizer
+            return result
         if "closure" in kwargs or any(argument is not None for argument in args):
             raise RuntimeError("step: a closure was given, which an enabled GradScaler cannot call; compute loss and gradients before step")
         assert isinstance(optimizer, FusedOptimizer)
@@ -177,33 +208,34 @@ class GradScaler(torch.amp.GradScaler):
         self._inspected.add(id(optimizer))
         self._knows_overflow |= not is_applied
         state["found_inf_per_device"] = {torch.device("cpu"): torch.tensor(0.0 if is_applied else 1.0)}
+        optimizer._end_step(core, is_applied)
         if not is_applied:
             return None
-        optimizer._end_step(core)
         optimizer._is_applied_by_scaler = True
         try:  # hooks, schedulers and accelerate see the call of a step that was applied
             return optimizer.step(*args, **kwargs)  # type: ignore[no-any-return]
         finally:
             optimizer._is_applied_by_scaler = False
 
-    def _has_overflow_after_unscaling(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Whether `unscale_` has found an overflow in the gradients of an optimizer of this package."""
-        state = self._per_optimizer_states[id(optimizer)]
-        flags = state["found_inf_per_device"].values()
-        return (isinstance(optimizer, FusedOptimizer) and state["stage"] is OptState.UNSCALED
-                and any(float(flag) != 0.0 for flag in flags))
+    def _is_unscaled(self, optimizer: torch.optim.Optimizer) -> bool:
+        return self._per_optimizer_states[id(optimizer)]["stage"] is OptState.UNSCALED
+
+    def _has_overflow(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether an overflow was found in the gradients of an optimizer since the last `update`."""
+        return any(float(flag) != 0.0 for flag in self._per_optimizer_states[id(optimizer)]["found_inf_per_device"].values())
 
     def _can_fuse(self, optimizer: torch.optim.Optimizer) -> bool:
         """Whether `step` may apply the gradients before it calls ``optimizer.step``."""
         return (
             isinstance(optimizer, FusedOptimizer)
             and optimizer._step_supports_amp_scaling
-            and self._per_optimizer_states[id(optimizer)]["stage"] is not OptState.UNSCALED
+            and not self._is_unscaled(optimizer)
             and getattr(optimizer, "grad_scale", None) is None  # a factor of the user
             and not optimizer._optimizer_step_pre_hooks  # hooks may change gradients
             and not _torch_optimizer._global_optimizer_pre_hooks
         )
 
+    @not_compiled
     def update(self, new_scale: float | torch.Tensor | None = None) -> None:
         """Moves the scale, or sets it to `new_scale`. Does not wait."""
         if not self._enabled:
@@ -226,9 +258,12 @@ class GradScaler(torch.amp.GradScaler):
 
     # --- State --------------------------------------------------------------------------------------------------------------------
 
-    def ledger(self) -> list[_core.StepRecord]:
-        """The latest steps, oldest first: outcome, scale, norm and the tensor that overflowed. Does not wait."""
-        return [] if self._native is None else self._native.ledger()
+    def ledger(self) -> Ledger:
+        """The latest steps, oldest first: outcome, scale, norm and the tensor that overflowed. Does not wait.
+
+        The result is a sequence of records with methods of its own: ``scaler.ledger().plot("ledger.png")`` draws it.
+        """
+        return Ledger([] if self._native is None else self._native.ledger())
 
     def on_step(self, handler: Callable[[_core.StepRecord], None]) -> Callable[[], None]:
         """Calls `handler(record)` for each step from now on, in `update` and `report`.
@@ -259,11 +294,11 @@ class GradScaler(torch.amp.GradScaler):
         """What `syclamp.tensorboard.LedgerWriter` waits for."""
         return _Engine
 
-    def _torch_state(self, scale: float, tracker: int) -> str:
-        return json.dumps(dict(zip(_TORCH_KEYS, (scale, self._growth_factor, self._backoff_factor, self._growth_interval, tracker))))
-
     def state_dict(self) -> dict[str, Any]:
-        """The entries of torch.amp.GradScaler.state_dict, which it can load, and ``syclamp``, the complete state of the library."""
+        """The entries of torch.amp.GradScaler.state_dict, which it can load, and ``syclamp``, what a policy remembers besides.
+
+        The ledger is not part of the state.
+        """
         state = super().state_dict()
         if self._enabled and self._native is not None and not self._per_optimizer_states:
             state["syclamp"] = self._need_native("state_dict").snapshot()
@@ -272,18 +307,25 @@ class GradScaler(torch.amp.GradScaler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads a state of this class or of torch.amp.GradScaler."""
+        """Loads a state of this class or of torch.amp.GradScaler. A load that fails changes nothing."""
         if not self._enabled:
             return
         if len(state_dict) == 0:
             raise RuntimeError("load_state_dict: the state is empty, as a disabled GradScaler saves it; load the state of an enabled one, or "
                                "keep the present state")
-        self._init_scale, self._growth_factor, self._backoff_factor = (float(state_dict[key]) for key in _TORCH_KEYS[:3])
-        self._growth_interval, self._init_growth_tracker = (int(state_dict[key]) for key in _TORCH_KEYS[3:])
-        self._snapshot = state_dict.get("syclamp")
-        if self._native is not None:  # made again, so that nothing of the old state remains
+        scale, growth, backoff = (float(state_dict[key]) for key in _TORCH_KEYS[:3])
+        interval, tracker = (int(state_dict[key]) for key in _TORCH_KEYS[3:])
+        rule, snapshot = (growth, backoff, interval), state_dict.get("syclamp")
+        if snapshot is not None:
+            need('load_state_dict: the entry "syclamp"', snapshot, str, "a text")
+        native = self._make_native(scale, rule, tracker, snapshot)  # raises if the state is wrong
+        self._init_scale, self._init_growth_tracker = scale, tracker
+        self._growth_factor, self._backoff_factor, self._growth_interval = self._rule = rule
+        self._snapshot = snapshot
+        if self._native is not None:  # otherwise the first `scale` makes the scaler
             self._start_iteration()
-            self._lazy_init_scale_growth_tracker(torch.device(self._device))
+            self._native, self._snapshot = native, None
+            self._forget_numbers()
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -319,6 +361,12 @@ def _gradients_of(optimizer: torch.optim.Optimizer, allow_fp16: bool) -> tuple[l
     return gradients, is_plain
 
 
+def _check_optimizer(optimizer: Any) -> None:
+    if not hasattr(optimizer, "param_groups"):
+        advice = "; for arrays use syclamp.LossScaler" if isinstance(optimizer, Optimizer) else ""
+        need("optimizer", optimizer, torch.optim.Optimizer, "an optimizer of PyTorch", advice)
+
+
 def _is_dense(tensor: torch.Tensor) -> bool:
     return tensor.is_contiguous() or bool(torch.ops.aten.is_non_overlapping_and_dense(tensor))
 
@@ -329,4 +377,4 @@ def _checked_scale(new_scale: float | torch.Tensor) -> float:
             raise AssertionError(f"update: new_scale is a tensor of {new_scale.numel()} elements on the device \"{new_scale.device}\" with "
                                  f"requires_grad={new_scale.requires_grad}; pass a number, or a CPU tensor with one element and without gradient")
         return float(new_scale)
-    return float(new_scale)
+    return as_number("new_scale", new_scale)

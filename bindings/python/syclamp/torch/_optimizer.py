@@ -9,10 +9,12 @@ import torch
 from torch.optim.optimizer import ParamsT
 
 from .. import _core
+from .._checks import as_count, as_number
+from ._arguments import TorchOptions, check_options, check_same_moments, check_settings, check_state, checked_max_norm
 from ._compiler import not_compiled
 from ._state import compact, keep_types, place_states, release_types, renew_master
 
-_CONSTRUCTOR_OPTIONS = ("_max_norm", "_setting_names", "_step_supports_amp_scaling")
+_SAVED_ATTRIBUTES = ("_max_norm", "_setting_names", "_step_supports_amp_scaling", "_applied_count")
 
 
 class FusedOptimizer(torch.optim.Optimizer):
@@ -29,15 +31,30 @@ class FusedOptimizer(torch.optim.Optimizer):
 
     _kind: str  # the library's name of the optimizer
 
-    def __init__(self, params: ParamsT, defaults: dict[str, Any], *, max_norm: float | None, amp_scaling: bool) -> None:
-        if max_norm is not None and not max_norm >= 0.0:
-            raise ValueError(f"max_norm is {max_norm}; it must be 0 or more, or None for no clipping")
-        self._max_norm = max_norm
+    _applied_count = 0  # steps that this object has applied; unlike `applied_steps`, a loaded state does not change it
+
+    def __init__(self, params: ParamsT, defaults: dict[str, Any], options: TorchOptions, *, max_norm: float | None,
+                 amp_scaling: bool) -> None:
+        check_options(type(self).__name__, options)
+        check_settings(defaults)
+        self._max_norm = checked_max_norm(max_norm)
         self._setting_names = tuple(defaults)
         if not amp_scaling:
             self._step_supports_amp_scaling = False
         self._forget_core()
         super().__init__(params, defaults)
+
+    @property
+    def max_norm(self) -> float | None:
+        """The norm to which all gradients together are clipped inside the step; None: no clipping. May change before every step."""
+        return self._max_norm
+
+    @max_norm.setter
+    def max_norm(self, max_norm: float | None) -> None:
+        self._max_norm = checked_max_norm(max_norm)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}max_norm: {self._max_norm}\n)"
 
     # --- What a subclass says -----------------------------------------------------------------------------------------------------
 
@@ -69,16 +86,15 @@ class FusedOptimizer(torch.optim.Optimizer):
             # GradScaler of PyTorch sets both attributes. Flags of several devices add up; no gradient at all is the integer 0.
             scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
             skip = found_inf is not None and float(found_inf) != 0.0
-            core.apply(1.0 if scale is None else float(scale), skip, self._max_norm)
-            self._end_step(core)
+            is_applied = core.apply(1.0 if scale is None else float(scale), skip, self._max_norm)
+            self._end_step(core, is_applied)
         return loss
 
     def _skip_step(self) -> None:
         """Counts a step that a scaler skips without a call of `step`."""
         core = self._prepare_step()
         if core is not None:
-            core.apply(1.0, True, None)
-            self._end_step(core)
+            self._end_step(core, core.apply(1.0, True, None))
 
     def last_step_was_applied(self) -> bool:
         """True if the last step was applied, False if it was skipped or there was none. Does not wait."""
@@ -86,6 +102,8 @@ class FusedOptimizer(torch.optim.Optimizer):
 
     def applied_steps(self, group: int = 0) -> int:
         """The number of applied steps of a parameter group. Does not wait."""
+        if as_count("group", group) >= len(self.param_groups):
+            raise IndexError(f"group is {group}, but the optimizer has {len(self.param_groups)} parameter groups")
         if self._core is not None and group < len(self._steps):
             return self._core.applied_steps(group)
         return max((self._steps_of(self.state[p]) for p in self.param_groups[group]["params"] if p in self.state), default=0)
@@ -107,13 +125,14 @@ class FusedOptimizer(torch.optim.Optimizer):
         self._has_stepped = core.gradients > 0
         return core if self._has_stepped else None
 
-    def _end_step(self, core: _core.TorchOptimizer) -> None:
+    def _end_step(self, core: _core.TorchOptimizer, is_applied: bool) -> None:
+        self._applied_count += is_applied
         for index, step in enumerate(self._steps):
             step.fill_(core.applied_steps(index))
 
     def _settings(self, group: dict[str, Any]) -> dict[str, Any]:
         settings = {name: group[name] for name in self._setting_names}
-        settings["lr"] = float(settings["lr"])
+        settings["lr"] = as_number("lr", settings["lr"])
         return settings
 
     def _send_groups(self, core: _core.TorchOptimizer) -> bool:
@@ -147,6 +166,7 @@ class FusedOptimizer(torch.optim.Optimizer):
         self._is_applied_by_scaler = False
 
     def _make_core(self) -> _core.TorchOptimizer:
+        check_same_moments(self.param_groups, [self._moments(group) for group in self.param_groups])
         self._save_tensor_moments()
         # By the parameters' own state: the groups may be others than those of the old core.
         steps = [max((self._steps_of(self.state[p]) for p in group["params"] if p in self.state), default=0) for group in self.param_groups]
@@ -192,6 +212,8 @@ class FusedOptimizer(torch.optim.Optimizer):
 
     @not_compiled
     def add_param_group(self, param_group: dict[str, Any]) -> None:
+        if isinstance(param_group, dict):  # PyTorch's own check comes later
+            check_settings({**self.defaults, **param_group})
         super().add_param_group(param_group)
         if self._core is not None:
             self._save_tensor_moments()
@@ -220,11 +242,13 @@ class FusedOptimizer(torch.optim.Optimizer):
             changed = pre_hook(self, state_dict)
             if changed is not None:
                 state_dict = changed
+        groups = [{"maximize": self.defaults["maximize"], **group} for group in state_dict["param_groups"]]  # old states lack it
+        check_state(type(self).__name__, groups, self._setting_names)
         # PyTorch casts state tensors to the type of the parameter, so they are hidden from it.
         self._optimizer_load_state_dict_pre_hooks = OrderedDict()
         self._optimizer_load_state_dict_post_hooks = OrderedDict()
         try:
-            super().load_state_dict({**state_dict, "state": keep_types(state_dict["state"])})
+            super().load_state_dict({**state_dict, "param_groups": groups, "state": keep_types(state_dict["state"])})
         finally:
             self._optimizer_load_state_dict_pre_hooks, self._optimizer_load_state_dict_post_hooks = pre_hooks, post_hooks
         release_types(self.state)
@@ -234,7 +258,7 @@ class FusedOptimizer(torch.optim.Optimizer):
 
     def __getstate__(self) -> dict[str, Any]:
         self._save_tensor_moments()
-        options = {name: self.__dict__[name] for name in _CONSTRUCTOR_OPTIONS if name in self.__dict__}
+        options = {name: self.__dict__[name] for name in _SAVED_ATTRIBUTES if name in self.__dict__}
         return {**super().__getstate__(), "state": compact(self.state), "options": options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -2,12 +2,13 @@
 """The optimizers, with the names, arguments and defaults of torch.optim."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch.optim.optimizer import ParamsT
 
 from .. import _core
+from ._arguments import TorchOptions
 from ._optimizer import FusedOptimizer
 
 Rate = float | torch.Tensor
@@ -15,6 +16,8 @@ Rate = float | torch.Tensor
 
 class SGD(FusedOptimizer):
     """Stochastic gradient descent, as torch.optim.SGD.
+
+    All optimizers accept and ignore `foreach` and `fused`. They refuse `capturable=True` and `differentiable=True`.
 
     Args:
         params: parameters or parameter groups
@@ -31,9 +34,10 @@ class SGD(FusedOptimizer):
     _kind = "sgd"
 
     def __init__(self, params: ParamsT, lr: Rate = 1e-3, momentum: float = 0.0, dampening: float = 0.0, weight_decay: float = 0.0,
-                 nesterov: bool = False, *, maximize: bool = False, max_norm: float | None = None, amp_scaling: bool = True) -> None:
+                 nesterov: bool = False, *, maximize: bool = False, max_norm: float | None = None, amp_scaling: bool = True,
+                 **options: Unpack[TorchOptions]) -> None:
         defaults = dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov, maximize=maximize)
-        super().__init__(params, defaults, max_norm=max_norm, amp_scaling=amp_scaling)
+        super().__init__(params, defaults, options, max_norm=max_norm, amp_scaling=amp_scaling)
 
     def _moments(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] != 0.0 else ()
@@ -58,23 +62,34 @@ class Adam(FusedOptimizer):
 
     def __init__(self, params: ParamsT, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.0, amsgrad: bool = False, *, maximize: bool = False, max_norm: float | None = None,
-                 amp_scaling: bool = True) -> None:
+                 amp_scaling: bool = True, decoupled_weight_decay: bool = False, **options: Unpack[TorchOptions]) -> None:
+        if decoupled_weight_decay:
+            raise ValueError("decoupled_weight_decay: Adam of syclamp.torch adds the decay to the gradient; use syclamp.torch.AdamW")
         defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize)
-        super().__init__(params, defaults, max_norm=max_norm, amp_scaling=amp_scaling)
+        super().__init__(params, defaults, options, max_norm=max_norm, amp_scaling=amp_scaling)
 
     def _moments(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if group["amsgrad"] else ()))
 
 
 class AdamW(Adam):
-    """AdamW, as torch.optim.AdamW: Adam with decoupled weight decay. The arguments are those of `Adam`."""
+    """AdamW, as torch.optim.AdamW: Adam with decoupled weight decay. The arguments are those of `Adam`.
+
+    >>> import torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(2, dtype=torch.float16))
+    >>> optimizer = syclamp.torch.AdamW([weight], lr=0.125, weight_decay=0.0, max_norm=1.0)
+    >>> weight.grad = torch.tensor([0.5, -0.5], dtype=torch.float16)
+    >>> optimizer.step()
+    >>> weight.tolist(), optimizer.applied_steps(), optimizer.state[weight]["master"].dtype
+    ([0.875, 1.125], 1, torch.float32)
+    """
 
     _kind = "adamw"
 
     def __init__(self, params: ParamsT, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False, max_norm: float | None = None,
-                 amp_scaling: bool = True) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, max_norm=max_norm, amp_scaling=amp_scaling)
+                 amp_scaling: bool = True, **options: Unpack[TorchOptions]) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, max_norm=max_norm, amp_scaling=amp_scaling, **options)
 
 
 class Lion(FusedOptimizer):
@@ -83,9 +98,10 @@ class Lion(FusedOptimizer):
     _kind = "lion"
 
     def __init__(self, params: ParamsT, lr: Rate = 1e-4, betas: tuple[float, float] = (0.9, 0.99), weight_decay: float = 0.0, *,
-                 maximize: bool = False, max_norm: float | None = None, amp_scaling: bool = True) -> None:
+                 maximize: bool = False, max_norm: float | None = None, amp_scaling: bool = True,
+                 **options: Unpack[TorchOptions]) -> None:
         defaults = dict(lr=lr, betas=betas, weight_decay=weight_decay, maximize=maximize)
-        super().__init__(params, defaults, max_norm=max_norm, amp_scaling=amp_scaling)
+        super().__init__(params, defaults, options, max_norm=max_norm, amp_scaling=amp_scaling)
 
     def _moments(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg",)
@@ -98,10 +114,11 @@ class Adagrad(FusedOptimizer):
 
     def __init__(self, params: ParamsT, lr: Rate = 1e-2, lr_decay: float = 0.0, weight_decay: float = 0.0,
                  initial_accumulator_value: float = 0.0, eps: float = 1e-10, *, maximize: bool = False,
-                 max_norm: float | None = None, amp_scaling: bool = True) -> None:
+                 max_norm: float | None = None, amp_scaling: bool = True,
+                 **options: Unpack[TorchOptions]) -> None:
         defaults = dict(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps,
                         maximize=maximize)
-        super().__init__(params, defaults, max_norm=max_norm, amp_scaling=amp_scaling)
+        super().__init__(params, defaults, options, max_norm=max_norm, amp_scaling=amp_scaling)
 
     def _moments(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("sum",)
@@ -117,9 +134,9 @@ class RMSprop(FusedOptimizer):
 
     def __init__(self, params: ParamsT, lr: Rate = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0.0,
                  momentum: float = 0.0, centered: bool = False, *, maximize: bool = False, max_norm: float | None = None,
-                 amp_scaling: bool = True) -> None:
+                 amp_scaling: bool = True, **options: Unpack[TorchOptions]) -> None:
         defaults = dict(lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, centered=centered, maximize=maximize)
-        super().__init__(params, defaults, max_norm=max_norm, amp_scaling=amp_scaling)
+        super().__init__(params, defaults, options, max_norm=max_norm, amp_scaling=amp_scaling)
 
     def _moments(self, group: dict[str, Any]) -> tuple[str, ...]:
         momentum = ("momentum_buffer",) if group["momentum"] > 0.0 else ()
@@ -132,9 +149,10 @@ class Adadelta(FusedOptimizer):
     _kind = "adadelta"
 
     def __init__(self, params: ParamsT, lr: Rate = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0.0, *,
-                 maximize: bool = False, max_norm: float | None = None, amp_scaling: bool = True) -> None:
+                 maximize: bool = False, max_norm: float | None = None, amp_scaling: bool = True,
+                 **options: Unpack[TorchOptions]) -> None:
         defaults = dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize)
-        super().__init__(params, defaults, max_norm=max_norm, amp_scaling=amp_scaling)
+        super().__init__(params, defaults, options, max_norm=max_norm, amp_scaling=amp_scaling)
 
     def _moments(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("square_avg", "acc_delta")
@@ -146,9 +164,10 @@ class LAMB(FusedOptimizer):
     _kind = "lamb"
 
     def __init__(self, params: ParamsT, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-6,
-                 weight_decay: float = 1e-2, *, maximize: bool = False, max_norm: float | None = None, amp_scaling: bool = True) -> None:
+                 weight_decay: float = 1e-2, *, maximize: bool = False, max_norm: float | None = None, amp_scaling: bool = True,
+                 **options: Unpack[TorchOptions]) -> None:
         defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
-        super().__init__(params, defaults, max_norm=max_norm, amp_scaling=amp_scaling)
+        super().__init__(params, defaults, options, max_norm=max_norm, amp_scaling=amp_scaling)
 
     def _moments(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")
@@ -163,9 +182,10 @@ class NovoGrad(FusedOptimizer):
     _kind = "novograd"
 
     def __init__(self, params: ParamsT, lr: Rate = 1e-2, betas: tuple[float, float] = (0.95, 0.98), eps: float = 1e-8,
-                 weight_decay: float = 0.0, *, maximize: bool = False, max_norm: float | None = None, amp_scaling: bool = True) -> None:
+                 weight_decay: float = 0.0, *, maximize: bool = False, max_norm: float | None = None, amp_scaling: bool = True,
+                 **options: Unpack[TorchOptions]) -> None:
         defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
-        super().__init__(params, defaults, max_norm=max_norm, amp_scaling=amp_scaling)
+        super().__init__(params, defaults, options, max_norm=max_norm, amp_scaling=amp_scaling)
 
     def _moments(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg",)

@@ -14,11 +14,18 @@ class AppliedStepSchedule:
 
     A fused optimizer hides a skipped step from the training loop, so that a scheduler advances although no weight has changed.
 
-        schedule = AppliedStepSchedule(torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 1000))
-        ...
-        scaler.step(optimizer)
-        scaler.update()
-        schedule.step()
+    >>> import math, torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(1))
+    >>> optimizer, scaler = syclamp.torch.SGD([weight], lr=0.5), syclamp.torch.GradScaler(init_scale=1024.0)
+    >>> schedule = syclamp.torch.AppliedStepSchedule(torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5))
+    >>> for factor in (1.0, math.inf):
+    ...     optimizer.zero_grad()
+    ...     scaler.scale((weight * factor).sum()).backward()
+    ...     scaler.step(optimizer)
+    ...     scaler.update()
+    ...     schedule.step()
+    >>> schedule.get_last_lr()  # the second step was skipped
+    [0.25]
 
     Args:
         scheduler: a scheduler of torch.optim.lr_scheduler, whose optimizer is one of this package
@@ -31,10 +38,15 @@ class AppliedStepSchedule:
                             "applied; use an optimizer of syclamp.torch")
         self.scheduler = scheduler
         self.optimizer = optimizer
+        self._applied_count = optimizer._applied_count
 
     def step(self, *args: Any, **kwargs: Any) -> None:
-        """Advances the schedule if the last step of the optimizer was applied. Does not wait."""
-        if self.optimizer.last_step_was_applied():
+        """Advances the schedule if the optimizer has applied a step since the last call. Does not wait.
+
+        So it may also be called once per micro-batch.
+        """
+        if self.optimizer._applied_count != self._applied_count:
+            self._applied_count = self.optimizer._applied_count
             self.scheduler.step(*args, **kwargs)
 
     def state_dict(self) -> dict[str, Any]:
