@@ -50,6 +50,9 @@ def intel_found():
     """What the compiler would have to return for the figures to be right."""
     found = {device: {name: {"kernels": {name: row[device]}} for name, row in INTEL["kernels"].items() if device in row}
              for device in INTEL["devices"]}
+    first = next(iter(INTEL["kernels"]))
+    for device in INTEL["checked_devices"]:
+        found[device] = {first: {"kernels": {first: {**INTEL["kernels"][first]["dg2"], "fp64": 0}}}}
     for family, entry in INTEL["refused"].items():
         for device in entry["devices"]:
             found[device][family] = {"error": "refused"}
@@ -90,6 +93,15 @@ def intel_cases():
     yield "FP64 on a device without it", True, (INTEL, OTHER, plant(found, (*figures, "fp64"), 1))
     yield "the compiler fails", True, (INTEL, OTHER, plant(found, ("pvc", kernel), {"error": "internal compiler error"}))
     yield "a kernel is missing", True, (plant(INTEL, ("kernels", spilling), None), version, found)
+    first = next(iter(INTEL["kernels"]))
+    for device, entry in INTEL["checked_devices"].items():  # their figures are not compared
+        checked = (device, first, "kernels", first)
+        yield f"more registers on {device}", False, (INTEL, version, plant(found, (*checked, "registers"), 256))
+        yield f"FP64 on {device}", not entry["fp64"], (INTEL, OTHER, plant(found, (*checked, "fp64"), 1))
+        yield f"a spill on {device}", True, (INTEL, OTHER, plant(found, (*checked, "spill"), 64))
+        found_units = plant(found, (device, "matrix-gemm_joint_fp16"), {"error": "no matrix units"})
+        yield f"no matrix units on {device}", entry["matrix_units"], (INTEL, OTHER, found_units)
+        yield f"an error on {device}", True, (INTEL, OTHER, plant(found, (device, first), {"error": "internal compiler error"}))
 
 
 def nvidia_cases():

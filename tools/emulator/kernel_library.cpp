@@ -5,6 +5,7 @@
 //
 // Environment:
 //   SYCLAMP_EMULATOR_PTX          folder with PTX that replaces files of the build: for planted faults
+//   SYCLAMP_EMULATOR_EXECUTED     file for the names of the kernels that were executed
 //   SYCLAMP_EMULATOR_SEED         number that decides in which order work-groups run; 1 if it is not set
 #include "launch/kernel_library.hpp"
 
@@ -13,8 +14,11 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include <sycl/sycl.hpp>
@@ -42,6 +46,31 @@ emulator::kernel_store& kernels() {
     return folders;
   }());
   return store;
+}
+
+/// The file of SYCLAMP_EMULATOR_EXECUTED. It is complete whatever way the process ends.
+class executed_names {
+ public:
+  explicit executed_names(const std::string& file) {
+    if (file.empty()) return;
+    file_.open(file);  // empties what an earlier run has left
+    if (!file_) throw std::runtime_error("SYCLAMP_EMULATOR_EXECUTED: cannot write " + file);
+  }
+
+  void add(const std::string& name) {
+    const std::lock_guard lock(adding_);
+    if (file_.is_open() && known_.insert(name).second) file_ << name << std::endl;
+  }
+
+ private:
+  std::mutex adding_;
+  std::ofstream file_;
+  std::set<std::string> known_;
+};
+
+executed_names& executed() {
+  static auto& names = *new executed_names(setting("SYCLAMP_EMULATOR_EXECUTED"));
+  return names;
 }
 
 /// Asks the OpenCL driver which of its allocations holds an address.
@@ -97,6 +126,7 @@ class emulated_library final : public kernel_library {
       handler.host_task([values, options, &kernel, allocations = allocations_] {
         try {
           kernels().run(kernel, options, values, allocations);
+          executed().add(kernel.name);
         } catch (const std::exception& problem) {
           // The device is lost, and with it the test: nothing that the library could do would help.
           std::cerr << "emulator: " << problem.what() << '\n' << std::flush;
@@ -113,6 +143,7 @@ class emulated_library final : public kernel_library {
 
 std::unique_ptr<kernel_library> make_kernel_library(const sycl::queue& queue, const profile& tuning) {
   if (tuning.name != "nvidia_gpu") return jit::make_compiled_library(queue, tuning);
+  executed();
   return std::make_unique<emulated_library>(queue, tuning);
 }
 

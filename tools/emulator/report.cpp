@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what the memory accesses of the main operations would cost an NVIDIA GPU, as a table for docs/gpu-code.md.
+// Prints what the memory accesses of the main operations would cost an NVIDIA GPU, as two tables for docs/gpu-code.md.
 // Counted by the emulator, not measured.
 //   emulator_report
 #include <cstdint>
@@ -9,6 +9,10 @@
 #include <fmt/format.h>
 #include <sycl/sycl.hpp>
 
+#include "launch/operations.hpp"
+#include "matrix/tiles.hpp"
+#include "syclamp/matrix/matrix.hpp"
+#include "syclamp/nn/nn.hpp"
 #include "syclamp/syclamp.hpp"
 #include "tools/emulator/kernel_library.hpp"
 
@@ -46,6 +50,74 @@ void print_new(const std::string& operation, std::string_view type) {
   }
 }
 
+/// Prints a line for each kernel that has run since the last call: accesses of warps, and their conflicts.
+void print_local(const std::string& operation, std::string_view type) {
+  for (const auto& [symbol, now] : emulator::executed_kernels().statistics()) {
+    const emulator::kernel_statistics before = counts_before[symbol];
+    const std::uint64_t accesses = now.shared_accesses - before.shared_accesses,
+                        conflicts = now.bank_conflicts - before.bank_conflicts,
+                        asked = now.global_bytes - before.global_bytes, sectors = now.sectors - before.sectors;
+    if (now.launches != before.launches)
+      fmt::print("| {} | {} | {} | {:.2f} | {} | {} | {:.3f} |\n", operation, operation_name(symbol), type,
+                 32 * static_cast<double>(sectors) / static_cast<double>(asked), accesses, conflicts,
+                 accesses == 0 ? 0.0 : static_cast<double>(conflicts) / static_cast<double>(accesses));
+    counts_before[symbol] = now;
+  }
+}
+
+/// Square matrices and rows: the second table.
+void report_local(const engine& engine, element_type type) {
+  constexpr std::size_t side = 128;
+  sycl::queue queue = engine.queue();
+  const std::size_t bytes = side * side * bytes_per_element(type);
+  void* data = sycl::aligned_alloc_device(256, 3 * bytes, queue);
+  queue.memset(data, 0, 3 * bytes).wait();
+  auto* first = static_cast<std::byte*>(data);
+  const matrix::matrix_view a(first, side, side, type), b(first + bytes, side, side, type),
+      c(first + 2 * bytes, side, side, type);
+  const auto multiply = [&](const auto& operation, const matrix::const_matrix_view& left,
+                            const matrix::const_matrix_view& right) {
+    matrix::submit_tiles(engine, operation,
+                         {.a = left,
+                          .b = right,
+                          .c = c,
+                          .m = side,
+                          .n = side,
+                          .k = side,
+                          .batch = 1,
+                          .a_step = 0,
+                          .b_step = 0,
+                          .c_step = 0,
+                          .alpha = 1.0f,
+                          .beta = 0.0f,
+                          .bias = {},
+                          .function = matrix::activation::none});
+    engine.wait();
+  };
+  multiply(launch::gemm_tiles, a, b);
+  print_local("A B", to_string(type));
+  multiply(launch::gemm_tiles, transposed(a), transposed(b));
+  print_local("transposed A and B", to_string(type));
+  if (type == element_type::float16) {
+    multiply(launch::gemm_joint_fp16, a, b);
+    print_local("A B", to_string(type));
+    multiply(launch::gemm_joint_fp16, transposed(a), transposed(b));
+    print_local("transposed A and B", to_string(type));
+  }
+  float* numbers = sycl::aligned_alloc_device<float>(256, 6 * side, queue);
+  queue.memset(numbers, 0, 6 * side * sizeof(float)).wait();
+  const auto array = [&](std::size_t index) { return array_view(numbers + index * side, side); };
+  const nn::row_statistics statistics{numbers + 4 * side, numbers + 5 * side};
+  nn::layer_norm(engine, a, array(0), array(1), c, statistics);
+  engine.wait();
+  print_local("layer norm", to_string(type));
+  nn::layer_norm_backward(engine, a, array(0), b, statistics, c, array(2), array(3));
+  engine.wait();
+  print_local("its gradients", to_string(type));
+  sycl::free(numbers, queue);
+  sycl::free(data, queue);
+}
+
 }  // namespace
 
 int main() {
@@ -80,4 +152,9 @@ int main() {
     sycl::free(wide, queue);
     sycl::free(data, queue);
   }
+  fmt::print(
+      "\n| operation | kernel | type | bytes in sectors per byte asked for | accesses to local memory | bank conflicts "
+      "| per access |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n");
+  for (const element_type type : {element_type::float16, element_type::float32}) report_local(engine, type);
 }

@@ -13,8 +13,8 @@ from in_flight import loops
 
 PACKAGES = ("intel-ocloc", "libigc2", "libigc2-tools", "libigdfcl2")  # ocloc opens the libraries by name
 # Members of .ze_info by the names that this module gives them.
-FIGURES = {"simd_size": "simd", "grf_count": "registers", "spill_size": "spill"}
-FORMAT = 2  # increase it when the figures change their meaning: the cache has older ones
+FIGURES = {"simd_size": "simd", "grf_count": "registers", "spill_size": "spill", "private_size": "private"}
+FORMAT = 3  # increase it when the figures change their meaning: the cache has older ones
 
 
 def find():
@@ -28,7 +28,7 @@ def kernel_figures(ze_info):
     kernels, current = {}, None
     for line in ze_info.splitlines():
         if start := re.match(r"  - name: +(\S+)", line):
-            current = kernels.setdefault(start[1], {"simd": 0, "registers": 0, "spill": 0})
+            current = kernels.setdefault(start[1], {"simd": 0, "registers": 0, "spill": 0, "private": 0})
         elif (member := re.match(r"      (\w+): +(\d+)", line)) and current is not None and member[1] in FIGURES:
             current[FIGURES[member[1]]] = int(member[2])
     return kernels
