@@ -125,6 +125,6 @@ class Unreadable:
 def test_errors_of_array_libraries_name_the_argument():
     with pytest.raises(syclamp.InvalidArgumentError) as caught:
         syclamp.inspect([ones(), Unreadable(RuntimeError("no strides\nframe #0"))])
-    assert str(caught.value) == "arrays[1]: the array cannot be read; its library says: no strides"
+    assert str(caught.value) == "arrays[1]: pass a dense array that has memory; the array's library says: no strides"
     with pytest.raises(KeyboardInterrupt):
         syclamp.inspect(Unreadable(KeyboardInterrupt()))
