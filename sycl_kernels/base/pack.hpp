@@ -49,6 +49,12 @@ inline void store_pack(T* array, std::uint32_t index, pack<T, Lanes> value) {
 /// faster. This is not a tuning number: the number of lanes is, and it decides whether a pack is short.
 inline constexpr unsigned unrolled_lanes = 8;
 
+/// True if short packs of these elements are handled as 32-bit words of two elements. Compilers for GPUs cut a pack of
+/// 16-bit elements into one register per element before its first use. They do so pack by pack, which delays the loads
+/// of later packs. CPUs have instructions for 16-bit lanes.
+template <typename T, unsigned Lanes>
+inline constexpr bool is_handled_in_pairs = sizeof(T) == 2 && Lanes >= 4 && Lanes <= unrolled_lanes;
+
 /// The last pack of an array: `count` elements, the other lanes zero.
 template <unsigned Lanes, typename T>
 inline pack<T, Lanes> load_tail(const T* array, std::uint32_t count) {

@@ -131,8 +131,17 @@ struct split_weights {
   template <unsigned Lanes>
   [[gnu::always_inline]] static pack<float, Lanes> join(const halves<Lanes>& raw) {
     using words = pack<std::uint32_t, Lanes>;
-    const words high = __builtin_convertvector(raw.upper, words), low = __builtin_convertvector(raw.lower, words);
-    return __builtin_bit_cast(pack<float, Lanes>, joined_halves(high, low));
+    if constexpr (is_handled_in_pairs<std::uint16_t, Lanes>) {
+      using pairs = pack<std::uint32_t, Lanes / 2>;
+      const pairs high = __builtin_bit_cast(pairs, raw.upper), low = __builtin_bit_cast(pairs, raw.lower);
+      words apart;  // the even lanes, then the odd ones
+      apart.lo = joined_halves(high, low & 0xffffu);
+      apart.hi = joined_halves(high >> 16, low >> 16);
+      return __builtin_bit_cast(pack<float, Lanes>, interleave_halves(apart, std::make_index_sequence<Lanes>{}));
+    } else {
+      const words high = __builtin_convertvector(raw.upper, words), low = __builtin_convertvector(raw.lower, words);
+      return __builtin_bit_cast(pack<float, Lanes>, joined_halves(high, low));
+    }
   }
   template <unsigned Lanes, typename Place, typename Noise>
   [[gnu::always_inline]] void store(const Place& place, pack<float, Lanes> w, const Noise&) const {

@@ -25,6 +25,7 @@ enum class weight_storage : std::uint32_t {
 /// FP32 weights as BF16 and the lower half of the FP32: words, or packs of words. The upper half is rounded up if the
 /// lower one is half a step or more (away from zero in a tie, where to even could not be undone), so that it is the
 /// copy that the forward pass reads. Subtracting that step again, in integers, restores the FP32 bit for bit.
+/// `joined_halves` ignores the upper 16 bits of `upper`; those of `lower` must be zero.
 template <typename Words>
 constexpr Words upper_half(Words bits) {
   return (bits + 0x8000u) >> 16;

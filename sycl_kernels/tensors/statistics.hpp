@@ -2,6 +2,8 @@
 // The statistics of an inspection, and how they are combined: lanes, work-items, chunks, tensors.
 #pragma once
 
+#include <type_traits>
+
 #include "sycl_kernels/base/format.hpp"
 #include "sycl_kernels/base/pack.hpp"
 #include "sycl_kernels/base/wide_sum.hpp"
@@ -55,31 +57,85 @@ inline std::uint64_t as_binary64(typename Format::word magnitude) {
 /// The reverse, rounded to nearest; beyond the range of FP32, Inf.
 inline float as_float(std::uint64_t binary64_bits) { return widen<format<element_type::float64>>(binary64_bits); }
 
-/// In each lane, how many elements were zero, and how many were tiny: zero or subnormal. Never more than 65 535.
-template <typename Word, unsigned Lanes>
-struct lane_counts {
-  using words = pack<Word, Lanes>;
-  words zero_words = 0, tiny_words = 0;
+/// In each lane, the largest magnitude, how many elements were zero, and how many were tiny: zero or subnormal. Counts
+/// never exceed 65 535.
+template <typename Format, unsigned Lanes>
+struct magnitude_tally {
+  using words = pack<typename Format::word, Lanes>;
+  /// Words that are large enough hold both counts, to save registers.
+  static constexpr bool shares_words = sizeof(typename Format::word) >= 4;
+  using counts = pack<std::conditional_t<shares_words, std::uint32_t, typename Format::word>, Lanes>;
+  words worst = 0;
+  counts zero_words = 0, tiny_words = 0;
 
-  void add(words is_zero, words is_tiny) {
-    zero_words += is_zero;
-    tiny_words += is_tiny;
+  static words magnitude_of(pack<typename Format::bits, Lanes> raw) {
+    return __builtin_convertvector(raw, words) & Format::magnitude;
   }
-  std::uint32_t zeros() const { return sum_lanes<std::uint32_t, Lanes>(zero_words); }
-  std::uint32_t tiny() const { return sum_lanes<std::uint32_t, Lanes>(tiny_words); }
+
+  void add_to_largest(words magnitude) { worst = __builtin_elementwise_max(worst, magnitude); }
+
+  /// Whether one of several packs has a tiny element: begin with `~words(0)`, call `and_least` for each, then
+  /// `has_tiny`.
+  static words and_least(words least, words magnitude) { return __builtin_elementwise_min(least, magnitude); }
+  static bool has_tiny(words least) { return __builtin_reduce_min(least) < Format::smallest_normal; }
+
+  void count(words magnitude) {
+    const words is_zero = ones<words>(magnitude == 0), is_tiny = ones<words>(magnitude < Format::smallest_normal);
+    if constexpr (shares_words) {
+      tiny_words += __builtin_convertvector(is_tiny + (is_zero << 16), counts);
+    } else {
+      zero_words += is_zero;
+      tiny_words += is_tiny;
+    }
+  }
+
+  typename Format::word largest() const { return __builtin_reduce_max(worst); }
+  std::uint32_t zeros() const { return sum_lanes<std::uint32_t, Lanes>(shares_words ? tiny_words >> 16 : zero_words); }
+  std::uint32_t tiny() const {
+    return sum_lanes<std::uint32_t, Lanes>(shares_words ? tiny_words & 0xffff : tiny_words);
+  }
 };
 
-/// Words that are large enough hold both, to save registers.
-template <typename Word, unsigned Lanes>
-  requires(sizeof(Word) >= 4)
-struct lane_counts<Word, Lanes> {
-  using words = pack<Word, Lanes>;
-  using counts = pack<std::uint32_t, Lanes>;
-  counts both = 0;
+/// The same in words of two elements. No sum of halves carries into the upper one.
+template <typename Format, unsigned Lanes>
+  requires is_handled_in_pairs<typename Format::bits, Lanes>
+struct magnitude_tally<Format, Lanes> {
+  using words = pack<std::uint32_t, Lanes / 2>;
+  static constexpr std::uint32_t both = 0x00010001u;  ///< times a number: the number in both halves
+  words lower_worst = 0, upper_worst = 0;             ///< the lower half of `upper_worst` has no meaning
+  words zero_words = 0, tiny_words = 0;
 
-  void add(words is_zero, words is_tiny) { both += __builtin_convertvector(is_tiny + (is_zero << 16), counts); }
-  std::uint32_t zeros() const { return sum_lanes<std::uint32_t, Lanes>(both >> 16); }
-  std::uint32_t tiny() const { return sum_lanes<std::uint32_t, Lanes>(both & 0xffff); }
+  static words magnitude_of(pack<typename Format::bits, Lanes> raw) {
+    return __builtin_bit_cast(words, raw) & both * Format::magnitude;
+  }
+
+  void add_to_largest(words magnitude) {
+    lower_worst = __builtin_elementwise_max(lower_worst, magnitude & 0xffffu);
+    upper_worst = __builtin_elementwise_max(upper_worst, magnitude);
+  }
+
+  static words and_least(words least, words magnitude) { return least & not_tiny(magnitude); }
+  static bool has_tiny(words least) { return (~__builtin_reduce_and(least) & both * 0x8000u) != 0; }
+
+  void count(words magnitude) {
+    zero_words += ~not_below(magnitude, 1) >> 15 & both;
+    tiny_words += ~not_tiny(magnitude) >> 15 & both;
+  }
+
+  typename Format::word largest() const {
+    const std::uint32_t lower = __builtin_reduce_max(lower_worst), upper = __builtin_reduce_max(upper_worst) >> 16;
+    return static_cast<typename Format::word>(lower > upper ? lower : upper);
+  }
+  std::uint32_t zeros() const { return sum(zero_words); }
+  std::uint32_t tiny() const { return sum(tiny_words); }
+
+ private:
+  /// The highest bit of each half says whether its magnitude is `least` or larger.
+  static words not_below(words magnitude, std::uint32_t least) { return magnitude + both * (0x8000u - least); }
+  static words not_tiny(words magnitude) { return not_below(magnitude, Format::smallest_normal); }
+  static std::uint32_t sum(words halves) {
+    return sum_lanes<std::uint32_t, Lanes / 2>((halves & 0xffffu) + (halves >> 16));
+  }
 };
 
 /// What one work-item gathers, lane by lane, in the hot loop. Sums are formed over blocks of packs, and the blocks are
@@ -88,17 +144,16 @@ struct lane_counts<Word, Lanes> {
 template <typename Format, unsigned Lanes, bool Blocks, bool Magnitudes>
 struct tally {
   using bits = pack<typename Format::bits, Lanes>;
-  using words = pack<typename Format::word, Lanes>;
-  words worst = 0;
-  lane_counts<typename Format::word, Lanes> counts;
+  using magnitude_words = typename magnitude_tally<Format, Lanes>::words;
+  magnitude_tally<Format, Lanes> seen;
   pack<float, Lanes> squares = 0, magnitudes = 0, block_squares = 0, block_magnitudes = 0;
   std::uint32_t filled = 0;  ///< lanes that were no elements, but counted as zeros
 
   /// Counts the elements and returns them as FP32.
   pack<float, Lanes> add(bits raw) {
-    const words magnitude = magnitude_of(raw);
-    worst = __builtin_elementwise_max(worst, magnitude);
-    count(magnitude);
+    const magnitude_words magnitude = seen.magnitude_of(raw);
+    seen.add_to_largest(magnitude);
+    seen.count(magnitude);
     return sum_up(raw);
   }
 
@@ -112,27 +167,20 @@ struct tally {
     if constexpr (Count == 1) {
       use(0u, add(raw[0]));
     } else {
-      words least = magnitude_of(raw[0]);
-      worst = __builtin_elementwise_max(worst, least);
+      magnitude_words least = ~magnitude_words(0);
 #pragma unroll
-      for (unsigned i = 1; i < Count; ++i) {
-        const words magnitude = magnitude_of(raw[i]);
-        worst = __builtin_elementwise_max(worst, magnitude);
-        least = __builtin_elementwise_min(least, magnitude);
+      for (unsigned i = 0; i < Count; ++i) {
+        const magnitude_words magnitude = seen.magnitude_of(raw[i]);
+        seen.add_to_largest(magnitude);
+        least = seen.and_least(least, magnitude);
       }
-      if (__builtin_reduce_min(least) < Format::smallest_normal) {
+      if (seen.has_tiny(least)) {
 #pragma unroll
-        for (unsigned i = 0; i < Count; ++i) count(magnitude_of(raw[i]));
+        for (unsigned i = 0; i < Count; ++i) seen.count(seen.magnitude_of(raw[i]));
       }
 #pragma unroll
       for (unsigned i = 0; i < Count; ++i) use(i, sum_up(raw[i]));
     }
-  }
-
-  static words magnitude_of(bits raw) { return __builtin_convertvector(raw, words) & Format::magnitude; }
-
-  void count(words magnitude) {
-    counts.add(ones<words>(magnitude == 0), ones<words>(magnitude < Format::smallest_normal));
   }
 
   /// Adds the squares of a pack and returns it as FP32.
@@ -166,9 +214,9 @@ struct tally {
 
   chunk_statistics total() const {
     chunk_statistics found = nothing_found();
-    found.amax_bits = as_binary64<Format>(static_cast<typename Format::word>(__builtin_reduce_max(worst)));
-    found.zero_count = counts.zeros() - filled;
-    found.subnormal_count = counts.tiny() - filled - found.zero_count;
+    found.amax_bits = as_binary64<Format>(seen.largest());
+    found.zero_count = seen.zeros() - filled;
+    found.subnormal_count = seen.tiny() - filled - found.zero_count;
     found.sum_of_squares = sum_lanes<float, Lanes>(Blocks ? squares : block_squares);
     if constexpr (Magnitudes) found.abs_sum = sum_lanes<float, Lanes>(Blocks ? magnitudes : block_magnitudes);
     return found;
