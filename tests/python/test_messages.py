@@ -20,6 +20,12 @@ def optimizer():
     return syclamp.SGD(ones(), ones())
 
 
+def begun(**options):
+    scaler = syclamp.LossScaler(**options)
+    scaler.begin_step()
+    return scaler
+
+
 WRONG_TYPES = {
     "scale: a number is needed, not '2'": lambda: syclamp.unscale(ones(), "2"),
     "scale: a number is needed, not None": lambda: syclamp.accumulate(ones(), ones(), None),
@@ -66,6 +72,7 @@ WRONG_VALUES = {
     "arrays[0]: the dtype int64 is not": lambda: syclamp.inspect(ones(numpy.int64)),
     "arrays[0]: the dtype bool is not": lambda: syclamp.inspect(ones(numpy.bool_)),
     "arrays[0]: the dtype uint32 is not": lambda: syclamp.inspect(ones(numpy.uint32)),
+    "set scales to": lambda: begun(scales=2).step(syclamp.SGD([{"weights": ones(), "gradients": ones()} for _ in range(3)])),
     "numpy.ascontiguousarray(array) or tensor.contiguous()": lambda: syclamp.inspect(numpy.ones(4, numpy.float32)[::2]),
 }
 
@@ -81,7 +88,12 @@ def test_wrong_types(message):
 def test_wrong_values(message):
     with pytest.raises(syclamp.InvalidArgumentError) as caught:
         WRONG_VALUES[message]()
-    assert message in str(caught.value)
+    assert message in str(caught.value) and "::" not in str(caught.value)
+
+
+def test_options_have_their_names_in_python():
+    with pytest.raises(syclamp.MisuseError, match="make the optimizer with unscaled_shadow = true"):
+        begun().unscale(syclamp.SGD(ones(numpy.float16), ones(numpy.float16)))
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -113,6 +125,6 @@ class Unreadable:
 def test_errors_of_array_libraries_name_the_argument():
     with pytest.raises(syclamp.InvalidArgumentError) as caught:
         syclamp.inspect([ones(), Unreadable(RuntimeError("no strides\nframe #0"))])
-    assert str(caught.value) == "arrays[1]: the array cannot be read; its library says: no strides"
+    assert str(caught.value) == "arrays[1]: pass a dense array that has memory; the array's library says: no strides"
     with pytest.raises(KeyboardInterrupt):
         syclamp.inspect(Unreadable(KeyboardInterrupt()))

@@ -92,6 +92,13 @@ def test_dictionaries_are_paired_by_key():
     assert (weights["a"][0], weights["b"][0]) == (-2, -200)
 
 
+def test_names_that_occur_twice_cannot_be_keys():
+    optimizer = syclamp.SGD([{"weights": vectors(a=0), "gradients": vectors(a=1)} for _ in range(2)])
+    with pytest.raises(ValueError, match="gradients: a name occurs twice in weights, so pass a list"):
+        optimizer.set_gradients(vectors(a=2))
+    optimizer.set_gradients([*vectors(a=2).values(), *vectors(a=3).values()])
+
+
 @pytest.mark.parametrize("argument", ["gradients", "masters"])
 def test_keys_that_differ_are_named(argument):
     arguments = {"gradients": vectors(a=0, b=0), argument: vectors(a=0, c=0)}

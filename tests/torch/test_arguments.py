@@ -79,9 +79,9 @@ WRONG = {
     "optimizer: an optimizer of PyTorch is needed, not None": (TypeError, lambda: syclamp.torch.GradScaler().unscale_(None)),
     "optimizer: a syclamp.Optimizer is needed, not SGD; for PyTorch use syclamp.torch.GradScaler": (
         TypeError, lambda: syclamp.LossScaler().step(torch.optim.SGD(make_parameters()))),
-    "arrays[0]: the array cannot be read; its library says: ": (
+    "arrays[0]: pass a dense array that has memory; the array's library says: ": (
         ValueError, lambda: syclamp.inspect(torch.sparse_coo_tensor([[0]], [1.0], (3,)))),
-    "arrays[\"meta\"]: ": (ValueError, lambda: syclamp.inspect({"meta": torch.ones(3, device="meta")})),
+    'arrays["meta"]: pass a dense array that has memory': (ValueError, lambda: syclamp.inspect({"meta": torch.ones(3, device="meta")})),
 }
 
 

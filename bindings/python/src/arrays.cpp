@@ -164,7 +164,8 @@ const dlpack::exchange_api* exchange_table(nb::handle object) {
 [[noreturn]] void throw_named(const nb::python_error& problem, const std::string& argument) {
   if (!problem.matches(PyExc_Exception)) throw problem;  // such as KeyboardInterrupt
   const auto text = nb::cast<std::string>(nb::str(problem.value()));
-  throw invalid_argument(argument + ": the array cannot be read; its library says: " + text.substr(0, text.find('\n')));
+  throw invalid_argument(fmt::format("{}: pass a dense array that has memory; the array's library says: {}", argument,
+                                     text.substr(0, text.find('\n'))));
 }
 
 std::optional<imported_array> from_exchange_table(nb::handle object, const std::string& argument,

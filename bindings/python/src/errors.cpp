@@ -2,6 +2,7 @@
 // Python's exceptions for those of the library.
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include <nanobind/stl/string.h>
 
@@ -31,13 +32,20 @@ PyObject* make_type(nb::module_& module, const char* name, PyObject* base, PyObj
   return type;
 }
 
+/// A message of the library with the words of Python: options of C++ are keyword arguments here.
+std::string in_python(std::string message) {
+  for (const std::string_view owner : {"storage_options::", "scaler_options::", "cast_options::"})
+    for (std::size_t place; (place = message.find(owner)) != std::string::npos;) message.erase(place, owner.size());
+  return message;
+}
+
 void translate(const std::exception_ptr& problem, void*) {
   try {
     std::rethrow_exception(problem);
   } catch (const invalid_argument& error) {
-    PyErr_SetString(types.invalid_argument, error.what());
+    PyErr_SetString(types.invalid_argument, in_python(error.what()).c_str());
   } catch (const misuse_error& error) {
-    PyErr_SetString(types.misuse, error.what());
+    PyErr_SetString(types.misuse, in_python(error.what()).c_str());
   } catch (const no_device_error& error) {
     PyErr_SetString(types.no_device, error.what());
   } catch (const device_error& error) {

@@ -45,6 +45,8 @@ def in_order(arrays: Arrays, keys: Sequence[str], argument: str, partner: str) -
                 f"{_listed(keys)}; prepare both in the same order"
             )
         return arrays  # names of prepared arrays may be mere labels
+    if len(set(keys)) != len(keys):
+        raise _core.InvalidArgumentError(f"{argument}: a name occurs twice in {partner}, so pass a list instead of a dictionary")
     missing, unknown = sorted(set(keys) - set(own)), sorted(set(own) - set(keys))
     if missing or unknown:
         found = [(missing, "missing"), (unknown, f"not in {partner}")]
