@@ -37,11 +37,14 @@ def planted(data):
         return list(collection.complaints(changed, data["shortfalls"] if shortfalls is None else shortfalls))
 
     listed = {"H100": {"adam_step": {"types": ["FP16"]}}}
+    short = {"B200": {"sgd_step": {"types": ["BF16"]}}}
     cases = {"figures as they are": (False, complaints()),
              "one pack under way": (True, complaints("H100", "inspect_chunks", "FP16", 8)),
              "half the work-items": (True, complaints("H100", "convert_list", "items", 256)),
              "a loop is not found": (True, complaints("B200", "adam_step", "BF16", None)),
-             "a listed kernel falls further": (True, complaints("B200", "sgd_step", "BF16", 16)),
+             "a kernel below its target is not listed": (True, complaints("B200", "sgd_step", "BF16", 24)),
+             "a kernel below its target is listed": (False, complaints("B200", "sgd_step", "BF16", 24, short)),
+             "a listed kernel falls further": (True, complaints("B200", "sgd_step", "BF16", 16, short)),
              "a shortfall without a target": (True, complaints(shortfalls={**data["shortfalls"], "A100": {"sgd_step": {"types": ["FP16"]}}})),
              "a shortfall without need": (True, complaints(shortfalls={**data["shortfalls"], **listed})),
              "less than a device without a target needs": (False, complaints("A100", "sgd_step", "FP16", 1))}
