@@ -59,7 +59,7 @@ class executed_names {
 
   void add(const std::string& name) {
     const std::lock_guard lock(adding_);
-    if (file_.is_open() && known_.insert(name).second) file_ << name << std::endl;
+    if (file_.is_open() && known_.insert(name).second) file_ << name << '\n' << std::flush;
   }
 
  private:
