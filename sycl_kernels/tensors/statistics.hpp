@@ -145,15 +145,15 @@ template <typename Format, unsigned Lanes, bool Blocks, bool Magnitudes>
 struct tally {
   using bits = pack<typename Format::bits, Lanes>;
   using magnitude_words = typename magnitude_tally<Format, Lanes>::words;
-  magnitude_tally<Format, Lanes> seen;
+  magnitude_tally<Format, Lanes> extremes;
   pack<float, Lanes> squares = 0, magnitudes = 0, block_squares = 0, block_magnitudes = 0;
   std::uint32_t filled = 0;  ///< lanes that were no elements, but counted as zeros
 
   /// Counts the elements and returns them as FP32.
   pack<float, Lanes> add(bits raw) {
-    const magnitude_words magnitude = seen.magnitude_of(raw);
-    seen.add_to_largest(magnitude);
-    seen.count(magnitude);
+    const magnitude_words magnitude = extremes.magnitude_of(raw);
+    extremes.add_to_largest(magnitude);
+    extremes.count(magnitude);
     return sum_up(raw);
   }
 
@@ -170,13 +170,13 @@ struct tally {
       magnitude_words least = ~magnitude_words(0);
 #pragma unroll
       for (unsigned i = 0; i < Count; ++i) {
-        const magnitude_words magnitude = seen.magnitude_of(raw[i]);
-        seen.add_to_largest(magnitude);
-        least = seen.and_least(least, magnitude);
+        const magnitude_words magnitude = extremes.magnitude_of(raw[i]);
+        extremes.add_to_largest(magnitude);
+        least = extremes.and_least(least, magnitude);
       }
-      if (seen.has_tiny(least)) {
+      if (extremes.has_tiny(least)) {
 #pragma unroll
-        for (unsigned i = 0; i < Count; ++i) seen.count(seen.magnitude_of(raw[i]));
+        for (unsigned i = 0; i < Count; ++i) extremes.count(extremes.magnitude_of(raw[i]));
       }
 #pragma unroll
       for (unsigned i = 0; i < Count; ++i) use(i, sum_up(raw[i]));
@@ -214,9 +214,9 @@ struct tally {
 
   chunk_statistics total() const {
     chunk_statistics found = nothing_found();
-    found.amax_bits = as_binary64<Format>(seen.largest());
-    found.zero_count = seen.zeros() - filled;
-    found.subnormal_count = seen.tiny() - filled - found.zero_count;
+    found.amax_bits = as_binary64<Format>(extremes.largest());
+    found.zero_count = extremes.zeros() - filled;
+    found.subnormal_count = extremes.tiny() - filled - found.zero_count;
     found.sum_of_squares = sum_lanes<float, Lanes>(Blocks ? squares : block_squares);
     if constexpr (Magnitudes) found.abs_sum = sum_lanes<float, Lanes>(Blocks ? magnitudes : block_magnitudes);
     return found;
