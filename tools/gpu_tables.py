@@ -35,10 +35,12 @@ def nvidia(data):
         rows.append([name, *(figures["registers"].get(arch, "") for arch in archs), figures["local memory"],
                      widths(figures["accesses"], "ld.global"), widths(figures["accesses"], "st.global")])
     spilling = sorted(name for name, figures in data["kernels"].items() if figures["stack"] or figures["spilled"])
-    statement = f"Kernels with a stack frame or spills: {', '.join(spilling)}." if spilling else "No kernel has a stack frame or spills."
+    statement = f"{len(spilling)} kernels have a stack frame or spills." if spilling else "No kernel has a stack frame or spills."
+    reasons = "".join(f"- `{name}`: {data['spills'][name]['reason']}\n" for name in spilling)
     left_out = "".join(f"- `{family}`: {reason}\n" for family, reason in data["not_compiled"].items())
     return (f"{data['assembler']}, PTX of {data['compiler']}, {data['date']}. {statement} Columns sm_75 to sm_100 are registers per\n"
-            f"work-item. Local memory is in bytes per work-group.\n\n{table(rows)}" + (f"\nLeft out:\n\n{left_out}" if left_out else ""))
+            f"work-item. Local memory is in bytes per work-group.\n\n{table(rows)}" + (f"\nWith a stack frame or spills:\n\n{reasons}" if reasons else "")
+            + (f"\nLeft out:\n\n{left_out}" if left_out else ""))
 
 
 def intel(data):

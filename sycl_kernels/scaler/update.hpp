@@ -51,9 +51,9 @@ inline step_outcome outcome_of(step_outcome shown, const step_record& current) {
 }
 
 /// Closes the step for one scale.
-inline void close_step(scaler_memory* memory, scale_state& state, open_step& current, std::uint32_t index,
-                       std::uint32_t scales, std::uint32_t uninspected, float forced, ledger_slot* ledger,
-                       std::uint32_t capacity) {
+[[gnu::always_inline]] inline void close_step(scaler_memory* memory, scale_state& state, open_step& current,
+                                              std::uint32_t index, std::uint32_t scales, std::uint32_t uninspected,
+                                              float forced, ledger_slot* ledger, std::uint32_t capacity) {
   const scaling_rule& rule = memory->rule;
   step_record& record = current.record;  // where it lies: a copy would be an array in local memory on a GPU
   const std::uint32_t failure = current.has_failed != 0 ? found_by_user : 0u;
