@@ -161,8 +161,11 @@ const dlpack::exchange_api* exchange_table(nb::handle object) {
 }
 
 /// Throws the error of an array library again, with the name of the argument and without the library's stack.
-[[noreturn]] void throw_named(const nb::python_error& problem, const std::string& argument) {
-  if (!problem.matches(PyExc_Exception)) throw problem;  // such as KeyboardInterrupt
+[[noreturn]] void throw_named(nb::python_error& problem, const std::string& argument) {
+  if (!problem.matches(PyExc_Exception)) {  // such as KeyboardInterrupt
+    problem.restore();
+    nb::raise_python_error();
+  }
   const auto text = nb::cast<std::string>(nb::str(problem.value()));
   throw invalid_argument(fmt::format("{}: pass a dense array that has memory; the array's library says: {}", argument,
                                      text.substr(0, text.find('\n'))));
@@ -173,7 +176,10 @@ std::optional<imported_array> from_exchange_table(nb::handle object, const std::
   const dlpack::exchange_api* table = exchange_table(object);
   if (table == nullptr || table->managed_tensor_from_object == nullptr) return {};
   dlpack::managed_tensor_versioned* managed = nullptr;
-  if (table->managed_tensor_from_object(object.ptr(), &managed) != 0) throw_named(nb::python_error(), argument);
+  if (table->managed_tensor_from_object(object.ptr(), &managed) != 0) {
+    nb::python_error problem;
+    throw_named(problem, argument);
+  }
   return from_versioned(managed, argument, wanted);
 }
 
