@@ -43,7 +43,7 @@ class module_path final : public path {
   }
   bool has_epilogue() const override { return false; }
   sycl::event submit(const engine& engine, const problem& product) const override {
-    need_thread();  // the vendor's library launches kernels of its own
+    need_thread();  // because the vendor's library launches kernels
     try {
       return load()->submit(engine.queue(), product);
     } catch (const sycl::exception&) {

@@ -8,7 +8,7 @@ from ._core import InvalidArgumentError
 
 
 def as_number(argument: str, value: Any) -> float:
-    """The argument as a number. NumPy's numbers and arrays or tensors of one element are numbers, too."""
+    """The argument as a number. NumPy's numbers are numbers. So are arrays and tensors of one element."""
     try:
         if not isinstance(value, (str, bytes, bytearray)):
             return float(value)

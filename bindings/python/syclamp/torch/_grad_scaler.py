@@ -261,7 +261,7 @@ class GradScaler(torch.amp.GradScaler):
     def ledger(self) -> Ledger:
         """The latest steps, oldest first: outcome, scale, norm and the tensor that overflowed. Does not wait.
 
-        The result is a sequence of records with methods of its own: ``scaler.ledger().plot("ledger.png")`` draws it.
+        The result is a sequence of records that can also be drawn: ``scaler.ledger().plot("ledger.png")``.
         """
         return Ledger([] if self._native is None else self._native.ledger())
 
