@@ -19,7 +19,7 @@ OPERATIONS = ROOT / "src/launch/operations.def"
 
 
 def kernels_by_family():
-    """{kernel family: [kernel]} of the list of operations, without those that only tests use. Devices are not judged by these."""
+    """{kernel family: [kernel]} of the list of operations. Kernels for tests only are left out, because no user runs them."""
     families = {}
     for kind, family, name in re.findall(r'^(\w+)\("([\w/]+)", (\w+)', OPERATIONS.read_text(), flags=re.M):
         if kind != "TEST_OPERATION":
