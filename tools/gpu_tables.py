@@ -79,7 +79,8 @@ def in_flight(data):
     listed = "".join(f"- `{kernel}` on {device}, {', '.join(entry['types'])}: {entry['reason']}\n"
                      for device, kernels in data["shortfalls"].items() for kernel, entry in kernels.items())
     sources = "".join(f"- {device}: {source}\n" for device, facts in collection.DEVICES.items() for source in facts["sources"])
-    return (f"{data['date']}. KB per compute unit; in parentheses, the multiple of what the device needs. Each figure is that of the kernel of\n"
+    made = "".join(f"- {vendor}: {entry['version']}, {entry['date']}\n" for vendor, entry in data["compilers"].items())
+    return (f"Made with these compilers:\n\n{made}\nKB per compute unit; in parentheses, the multiple of what the device needs. Each figure is that of the kernel of\n"
             f"the class that has the fewest bytes in flight.\n\n{table(rows)}\n"
             + (f"Below the target:\n\n{listed}\n" if listed else "") + f"Sources of the inputs:\n\n{sources}")
 
