@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SPIR-V of the kernels, by profile, for the vendors' compilers."""
+import base64
 import concurrent.futures
 import os
 import pathlib
 import shutil
 import subprocess
 
+import gpu_cache
 from ptx import figures
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -48,13 +50,20 @@ def matrix_kernels(build, sycl, profile):
     """{family: SPIR-V} of the families for matrix units. A CPU has none, so the run-time compiler makes nothing there."""
     tool = figures.load_ptx_tool()
     (folder := build / "ptx").mkdir(parents=True, exist_ok=True)
-    made = {}
+    library, made = (sycl / "lib/libsycl-jit.so").stat(), {}
+    depends = (tool.OPTIONS, library.st_size, library.st_mtime_ns, (ROOT / "tools/ptx/compile_ptx.cpp").read_text())
     for family in figures.families("MATRIX_UNIT_OPERATION"):
-        source = folder / f"{profile}-{family.replace('/', '-')}.cpp"
-        source.write_text(tool.run(build / "bin/kernel_source", profile, family))
-        tool.run(tool.compiler(folder), source, source.with_suffix(".spv"), f"-I{ROOT}", f"-I{ROOT / 'include'}", *tool.OPTIONS,
-                 LD_LIBRARY_PATH=str(sycl / "lib"))
-        made[family.replace("/", "-")] = source.with_suffix(".spv").read_bytes()
+        text = tool.run(build / "bin/kernel_source", profile, family)
+
+        def spirv():
+            source = folder / f"{profile}-{family.replace('/', '-')}.cpp"
+            source.write_text(text)
+            tool.run(tool.compiler(folder), source, source.with_suffix(".spv"), f"-I{ROOT}", f"-I{ROOT / 'include'}", *tool.OPTIONS,
+                     LD_LIBRARY_PATH=str(sycl / "lib"))
+            return base64.b64encode(source.with_suffix(".spv").read_bytes()).decode()
+
+        kept = gpu_cache.remembered("spirv", (*depends, *figures.with_headers(text)), spirv)
+        made[family.replace("/", "-")] = base64.b64decode(kept)
     return made
 
 

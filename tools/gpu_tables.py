@@ -45,16 +45,25 @@ def nvidia(data):
 
 def intel(data):
     devices = list(data["devices"])
-    rows = [["kernel", *devices, "reason"]]
-    for name, entry in data["spills"].items():
-        rows.append([name, *(data["kernels"][name].get(device, {}).get("spill", "") for device in devices), entry["reason"]])
+    rows = [["kernel", *devices, "also on", "reason"]]
+    for name, entry in sorted(data["spills"].items()):
+        others = ", ".join(device for device in entry["devices"] if device not in devices)
+        rows.append([name, *(data["kernels"][name].get(device, {}).get("spill", "") for device in devices), others, entry["reason"]])
     simd = [["SIMD width", *devices]]
     for width in sorted({figures["simd"] for row in data["kernels"].values() for figures in row.values()}):
         simd.append([width, *(sum(row[device]["simd"] == width for row in data["kernels"].values() if device in row)
                               for device in devices)])
     refused = "".join(f"- `{family}` is not for {', '.join(entry['devices'])}: {entry['reason']}\n"
                       for family, entry in data["refused"].items())
-    return (f"{data['compiler']}, {data['date']}. These kernels spill, in bytes per thread:\n\n{table(rows)}\n"
+    checked = [["release of GPUs", "device", "GPU", "profile", "FP64", "compared"]]
+    for device, entry in sorted({**data["devices"], **data["checked_devices"]}.items(), key=lambda item: item[1]["release"]):
+        profile = next((facts["profile"] for facts in collection.DEVICES.values() if facts["code"] == device), None) or entry["profile"]
+        checked.append([entry["release"], device, entry["name"], f"`{profile}`", "yes" if entry["fp64"] else "no",
+                        "all figures" if device in devices else "errors, spills, FP64"])
+    exempt = "".join(f"- {release}: {reason}\n" for release, reason in data["exempt_releases"].items())
+    return (f"{data['compiler']}, {data['date']}. A device of every release is compiled for:\n\n{table(checked)}\n"
+            + (f"Releases without a device:\n\n{exempt}\n" if exempt else "")
+            + f"These kernels spill, in bytes per thread:\n\n{table(rows)}\n"
             f"Kernels by SIMD width:\n\n{table(simd)}\n" + (f"Families that a device refuses:\n\n{refused}" if refused else ""))
 
 
@@ -70,7 +79,8 @@ def in_flight(data):
     listed = "".join(f"- `{kernel}` on {device}, {', '.join(entry['types'])}: {entry['reason']}\n"
                      for device, kernels in data["shortfalls"].items() for kernel, entry in kernels.items())
     sources = "".join(f"- {device}: {source}\n" for device, facts in collection.DEVICES.items() for source in facts["sources"])
-    return (f"{data['date']}. KB per compute unit; in parentheses, the multiple of what the device needs. Each figure is that of the kernel of\n"
+    made = "".join(f"- {vendor}: {entry['version']}, {entry['date']}\n" for vendor, entry in data["compilers"].items())
+    return (f"Made with these compilers:\n\n{made}\nKB per compute unit; in parentheses, the multiple of what the device needs. Each figure is that of the kernel of\n"
             f"the class that has the fewest bytes in flight.\n\n{table(rows)}\n"
             + (f"Below the target:\n\n{listed}\n" if listed else "") + f"Sources of the inputs:\n\n{sources}")
 

@@ -18,9 +18,13 @@ GOLDEN = {"Intel GPU": "intel", "NVIDIA GPU": "nvidia", "AMD GPU": "amd"}  # dev
 OPERATIONS = ROOT / "src/launch/operations.def"
 
 
-def known_families():
-    """The kernel families of the list of operations."""
-    return set(re.findall(r'^\w+\("([\w/]+)"', OPERATIONS.read_text(), flags=re.M))
+def kernels_by_family():
+    """{kernel family: [kernel]} of the list of operations. Kernels for tests only are left out, because no user runs them."""
+    families = {}
+    for kind, family, name in re.findall(r'^(\w+)\("([\w/]+)", (\w+)', OPERATIONS.read_text(), flags=re.M):
+        if kind != "TEST_OPERATION":
+            families.setdefault(family, []).append(name)
+    return families
 
 
 def problem(place, value):
@@ -45,8 +49,8 @@ def problems(support):
             yield from filter(None, (problem(f"{rung} of {row}", cells.get(rung)) for rung in rungs))
         for name in sorted({*device, *device["notes"]} - {"name", "notes", "families", *rungs}):
             yield f"docs/support.json: {device['name']} has {name!r}, which is no rung; rungs are {', '.join(rungs)}"
-        for name in sorted(set(device["families"]) - known_families()):
-            yield f"docs/support.json: {device['name']} has the kernel family {name!r}, which src/launch/operations.def does not have"
+        for name in sorted(set(device["families"]) - kernels_by_family().keys()):
+            yield f"docs/support.json: {device['name']} has the kernel family {name!r}, which src/launch/operations.def does not have for users"
 
 
 def golden_figures():
@@ -65,6 +69,15 @@ def golden_problems(support, golden):
             if cells["assembled"] != "no" and cells["assembled"] > data["date"]:
                 yield (f"docs/support.json: assembled of {row} is {cells['assembled']}, but the figures of {file} are of {data['date']}; "
                        "write that date, or make new figures")
+        for family, names in kernels_by_family().items():
+            claimed = device["families"].get(family, device)["assembled"]
+            for name in names:
+                if claimed != "no" and name not in data["kernels"]:
+                    yield (f"docs/support.json: assembled of {device['name']}, {family} is {claimed}, but {file} has no figures of {name}; "
+                           'write "no", or make new figures')
+                if claimed == "no" and name in data["kernels"]:
+                    yield (f'docs/support.json: assembled of {device["name"]}, {family} is "no", but {file} has figures of {name}; '
+                           f"write {data['date']}, or make new figures")
         if "not_compiled" in data:
             refused = {name for name, cells in device["families"].items() if cells["assembled"] == "no"}
             for name in sorted(refused - data["not_compiled"].keys()):
@@ -92,7 +105,7 @@ def family_table(support):
     rungs, devices = support["rungs"], support["devices"]
     special = sorted({family for device in devices for family in device["families"]})
     rows = [["kernel family", *(device["name"] for device in devices)], ["---"] * (len(devices) + 1)]
-    rows.append([f"all {len(known_families()) - len(special)} others", *(highest(device, rungs) for device in devices)])
+    rows.append([f"all {len(kernels_by_family()) - len(special)} others", *(highest(device, rungs) for device in devices)])
     for family in special:
         rows.append([f"`{family}`", *(highest(device["families"].get(family, device), rungs) for device in devices)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)

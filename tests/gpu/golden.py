@@ -43,7 +43,42 @@ def differences(golden, found, remedy):
                     yield f"{name}: {part} was {json.dumps(old)} and is {json.dumps(new)}; if this is right, {remedy}"
 
 
-def intel_complaints(golden, version, found):
+def without_reason(golden, part, file):
+    """Entries of a list that say why a fault is accepted, but leave the reason out."""
+    for name, entry in golden[part].items():
+        reason = entry.get("reason") if isinstance(entry, dict) else entry
+        if not isinstance(reason, str) or not reason.strip():
+            yield f'{name}: its entry in "{part}" of {file} has no reason; write why it cannot be otherwise'
+
+
+def release_complaints(golden, versions):
+    """Every GPU of the compiler is of a release of which a device is compiled for. `versions` is that of tools/intel/compiler.py."""
+    file = "tests/gpu/intel.json"
+    if not any(versions.values()):
+        yield "the help of ocloc lists no devices; read its new form in tools/intel/compiler.py"
+        return
+    devices, covered = {**golden["devices"], **golden["checked_devices"]}, set()
+    for device, entry in devices.items():
+        of_release = set(versions.get(entry["release"], ()))
+        if not of_release.intersection(versions.get(device, ())):
+            yield f'{device}: ocloc does not have it in the release {entry["release"]}; correct "release" in {file}'
+        covered |= of_release
+    for release in golden["exempt_releases"]:
+        if any(entry["release"] == release for entry in devices.values()):
+            yield f'{release} has a device; take it out of "exempt_releases" in {file}'
+        elif release not in versions:
+            yield f'{release}: ocloc does not know this release; take it out of "exempt_releases" in {file}'
+        covered |= set(versions.get(release, ()))
+    names = {}
+    for name, numbers in versions.items():
+        for number in set(numbers) - covered:
+            names.setdefault(number, []).append(name)
+    for number, known_as in sorted(names.items()):
+        yield (f"ocloc compiles for GPUs of version {number} ({', '.join(known_as)}), but no device of their release is tested; add one to "
+               f'"checked_devices", or the release with a reason to "exempt_releases" in {file}')
+
+
+def intel_complaints(golden, version, found, versions):
     """`found` is {device: {family: result}}, see tools/intel/report. Of "checked_devices" only errors, spills and FP64 count."""
     remedy = "run tests/gpu/intel_test.py --write"
     devices = {**golden["devices"], **golden["checked_devices"]}
@@ -73,6 +108,9 @@ def intel_complaints(golden, version, found):
                     yield f'{name} on {device} spills no longer; take it out of "spills" in tests/gpu/intel.json'
         yield from differences(golden["kernels"], by_kernel({device: found[device] for device in golden["devices"]}), remedy)
     yield from matrix_unit_complaints(golden, found)
+    yield from release_complaints(golden, versions)
+    for part in ("spills", "refused", "exempt_releases"):
+        yield from without_reason(golden, part, "tests/gpu/intel.json")
 
 
 def is_generic(access):
@@ -98,6 +136,8 @@ def nvidia_complaints(golden, version, found):
         only_accesses = [{name: {"accesses": figures["accesses"]} for name, figures in table.items()}
                          for table in (golden["kernels"], found)]
         yield from differences(*only_accesses, remedy)
+    for part in ("spills", "not_compiled"):
+        yield from without_reason(golden, part, "tests/gpu/nvidia.json")
 
 
 def amd_complaints(golden, version, found):
@@ -126,6 +166,7 @@ def amd_complaints(golden, version, found):
                 if not figures.get("vgpr spills") and not figures.get("scratch"):
                     yield f'{name} on {device} spills no longer; take it out of "spills" in tests/gpu/amd.json'
         yield from differences(golden["kernels"], kernels, remedy)
+    yield from without_reason(golden, "spills", "tests/gpu/amd.json")
 
 
 def matrix_unit_complaints(golden, found):

@@ -53,10 +53,55 @@ def intel_found():
     first = next(iter(INTEL["kernels"]))
     for device in INTEL["checked_devices"]:
         found[device] = {first: {"kernels": {first: {**INTEL["kernels"][first]["dg2"], "fp64": 0}}}}
+        for name, entry in INTEL["spills"].items():
+            if device in entry["devices"]:
+                figures = {**next(iter(INTEL["kernels"][name].values())), "spill": 64, "fp64": 0}
+                found[device][name] = {"kernels": {name: figures}}
     for family, entry in INTEL["refused"].items():
         for device in entry["devices"]:
             found[device][family] = {"error": "refused"}
     return found
+
+
+def intel_versions():
+    """What ocloc would have to list for the releases to be right: a version per device."""
+    names = {}
+    for number, (device, entry) in enumerate({**INTEL["devices"], **INTEL["checked_devices"]}.items()):
+        names[device] = [f"1.{number}.0"]
+        names.setdefault(entry["release"], []).append(f"1.{number}.0")
+    return {**names, "xe": [number for numbers in names.values() for number in numbers]}
+
+
+def release_cases():
+    versions, found = intel_versions(), intel_found()
+    release = INTEL["devices"]["dg2"]["release"]
+
+    def with_releases(versions, exempt=None, golden=INTEL):
+        return ({**golden, "exempt_releases": exempt or {}}, OTHER, found, versions)
+
+    other = {**versions, "xe9-lpg": ["9.0.0", "9.0.1"], "abc": ["9.0.1"], "xe9": ["9.0.0", "9.0.1"]}
+    yield "releases as they are", False, with_releases(versions)
+    yield "another GPU of a release", False, with_releases({**versions, "dg2-x": ["9.1.0"], release: [*versions[release], "9.1.0"]})
+    yield "a release without a device", True, with_releases(other)
+    yield "a release without a device, exempted", False, with_releases(other, {"xe9-lpg": "Nobody has one."})
+    yield "a release exempted for no reason", True, with_releases(other, {"xe9-lpg": " "})
+    yield "a release exempted without need", True, with_releases(versions, {release: "Nobody has one."})
+    yield "an unknown release is exempted", True, with_releases(versions, {"xe8-lpg": "Nobody has one."})
+    yield "a device of no release", True, with_releases({**versions, "abc": ["9.0.1"]})
+    yield "a device of another release", True, with_releases({**versions, "dg2": versions["pvc"]})
+    yield "the only device of a release is left out", True, with_releases(versions, golden=plant(INTEL, ("checked_devices", "tgl"), None))
+    yield "ocloc lists nothing", True, with_releases({})
+    yield "ocloc lists no versions", True, with_releases(dict.fromkeys(versions, []))
+
+
+def reason_cases(part, name, without, arguments):
+    """`without(data)` are the arguments of the check with other golden data."""
+    for text, reason in (("an empty reason", ""), ("a blank reason", " \n"), ("a number as the reason", 1), ("no reason", None)):
+        entry = arguments[part][name]
+        path = (part, name, "reason") if isinstance(entry, dict) else (part, name)
+        if len(path) == 2 and reason is None:
+            continue  # without the entry there is nothing to be complained about
+        yield f'{text} in "{part}"', True, without(plant(arguments, path, reason))
 
 
 def plant(data, path, value):
@@ -74,6 +119,14 @@ def plant(data, path, value):
 
 
 def intel_cases():
+    for case, is_fault, arguments in intel_figure_cases():
+        yield case, is_fault, (*arguments, intel_versions())
+    yield from release_cases()
+    for part in ("spills", "refused"):
+        yield from reason_cases(part, next(iter(INTEL[part])), lambda golden: (golden, OTHER, intel_found(), intel_versions()), INTEL)
+
+
+def intel_figure_cases():
     version, found = INTEL["compiler"], intel_found()
     kernel = next(name for name, row in INTEL["kernels"].items() if "dg2" in row and name not in INTEL["spills"])
     spilling = next(iter(INTEL["spills"]))
@@ -89,7 +142,7 @@ def intel_cases():
     yield "a kernel spills, another version", True, (INTEL, OTHER, spill)
     yield "the list of spills is empty", True, (plant(INTEL, ("spills",), {}), version, found)
     yield "the list of spills is empty, another version", True, (plant(INTEL, ("spills",), {}), OTHER, found)
-    yield "a listed kernel no longer spills", True, (plant(INTEL, ("spills", kernel), {"devices": ["dg2"]}), version, found)
+    yield "a listed kernel no longer spills", True, (plant(INTEL, ("spills", kernel), {"devices": ["dg2"], "reason": "Why."}), version, found)
     yield "FP64 on a device without it", True, (INTEL, OTHER, plant(found, (*figures, "fp64"), 1))
     yield "the compiler fails", True, (INTEL, OTHER, plant(found, ("pvc", kernel), {"error": "internal compiler error"}))
     yield "a kernel is missing", True, (plant(INTEL, ("kernels", spilling), None), version, found)
@@ -99,7 +152,8 @@ def intel_cases():
         yield f"more registers on {device}", False, (INTEL, version, plant(found, (*checked, "registers"), 256))
         yield f"FP64 on {device}", not entry["fp64"], (INTEL, OTHER, plant(found, (*checked, "fp64"), 1))
         yield f"a spill on {device}", True, (INTEL, OTHER, plant(found, (*checked, "spill"), 64))
-        found_units = plant(found, (device, "matrix-gemm_joint_fp16"), {"error": "no matrix units"})
+        family = next(name for name, refused in INTEL["refused"].items() if device not in refused["devices"])
+        found_units = plant(found, (device, family), {"error": "no matrix units"})
         yield f"no matrix units on {device}", entry["matrix_units"], (INTEL, OTHER, found_units)
         yield f"an error on {device}", True, (INTEL, OTHER, plant(found, (device, first), {"error": "internal compiler error"}))
 
@@ -126,6 +180,8 @@ def nvidia_cases():
         counts = tool.operations_in(PTX.format(kernel=kernel, access=access))[symbol]
         return {kernel: ptx_figures.kernel_figures({"sm_80": tool.resources_in(text)[symbol]}, counts)}
 
+    for part in ("spills", "not_compiled"):
+        yield from reason_cases(part, next(iter(NVIDIA[part])), lambda golden: (golden, OTHER, found), NVIDIA)
     golden = {**NVIDIA, "kernels": with_call()}
     yield "a kernel calls a function", False, (golden, version, with_call())
     yield "a kernel with a stack calls a function without", True, (golden, OTHER, with_call(stack=64))
@@ -159,7 +215,10 @@ def amd_cases():
     yield "a kernel without calls", False, (AMD, OTHER, with_code("s_nop 0"))
     yield "a kernel calls a function", True, (AMD, OTHER, with_code("s_swappc_b64 s[30:31], s[4:5]"))
     yield "the compiler fails", True, (AMD, OTHER, plant(found, ("gfx942", kernel), {"error": "internal compiler error"}))
-    yield "a listed kernel no longer spills", True, (plant(AMD, ("spills", kernel), {"devices": ["gfx90a"]}), version, found)
+    yield "a listed kernel no longer spills", True, (plant(AMD, ("spills", kernel), {"devices": ["gfx90a"], "reason": "Why."}), version, found)
+    spilling = plant(AMD, ("spills", kernel), {"devices": ["gfx90a"], "reason": "Why."})
+    yield "a listed kernel spills", False, (spilling, OTHER, plant(found, (*figures, "vgpr spills"), 1))
+    yield from reason_cases("spills", kernel, lambda golden: (golden, OTHER, plant(found, (*figures, "vgpr spills"), 1)), spilling)
     yield "a kernel is missing", True, (plant(AMD, ("kernels", kernel), None), version, found)
 
 

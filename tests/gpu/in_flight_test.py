@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The streaming kernels have enough bytes under way on the devices that have a target in tools/in_flight/devices.json.
 
+Where a vendor's compiler has the version that tests/gpu/in_flight.json names, its rows must be those of the file, too.
+
     in_flight_test.py [--build FOLDER] [--sycl FOLDER]            by the compilers that are found; status 77 if none is
     in_flight_test.py [--build FOLDER] [--sycl FOLDER] --write    writes the figures to tests/gpu/in_flight.json
     in_flight_test.py --planted                                   plants faults in the figures; each must be reported
@@ -17,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/gpu/in_flight.json"
 SKIPPED = 77
 sys.path.insert(0, str(ROOT / "tools"))
+from golden import differences, without_reason  # noqa: E402
 from in_flight import collection  # noqa: E402
 
 
@@ -28,8 +31,37 @@ def as_text(data):
     return rest.replace('"DEVICES"', "{\n" + devices + "\n }") + "\n"
 
 
+def row_complaints(golden, found, versions):
+    """Where a compiler has the version of the file, but its rows are not those of the file."""
+    for vendor, version in versions.items():
+        if version == golden["compilers"].get(vendor, {}).get("version"):
+            tables = [{f"{name} on {device}": row for device, rows in devices.items() if collection.vendor_of(device) == vendor
+                       for name, row in rows.items()} for devices in (golden["devices"], found)]
+            yield from differences(*tables, "run tests/gpu/in_flight_test.py --write")
+
+
+def reason_complaints(golden):
+    for device, kernels in golden["shortfalls"].items():
+        for complaint in without_reason({"shortfalls": kernels}, "shortfalls", "tests/gpu/in_flight.json"):
+            yield f"{device}: {complaint}"
+
+
 def planted(data):
     """The figures as they are must pass, and faults in them must not."""
+    def rows(device=None, kernel=None, part=None, value=None, version=None):
+        """What is said about one changed row, or about figures without a kernel or a device."""
+        found, versions = copy.deepcopy(data["devices"]), {vendor: version or made["version"] for vendor, made in data["compilers"].items()}
+        if part:
+            found[device][kernel][part] = value
+        elif kernel:
+            del found[device][kernel]
+        elif device:
+            del found[device]
+        return list(row_complaints(data, found, versions))
+
+    def reasons(*entry):
+        return list(reason_complaints({"shortfalls": {"B200": {"sgd_step": dict(zip(("types", "reason"), (["BF16"], *entry)))}}}))
+
     def complaints(device=None, kernel=None, part=None, value=None, shortfalls=None):
         changed = copy.deepcopy(data["devices"])
         if device:
@@ -47,6 +79,17 @@ def planted(data):
              "a listed kernel falls further": (True, complaints("B200", "sgd_step", "BF16", 16, short)),
              "a shortfall without a target": (True, complaints(shortfalls={**data["shortfalls"], "A100": {"sgd_step": {"types": ["FP16"]}}})),
              "a shortfall without need": (True, complaints(shortfalls={**data["shortfalls"], **listed})),
+             "rows as they are": (False, rows()),
+             "another number of bytes": (True, rows("A100", "sgd_step", "FP16", 1)),
+             "another number of bytes, another version": (False, rows("A100", "sgd_step", "FP16", 1, "another version")),
+             "another number of work-items": (True, rows("B580", "sgd_step", "items", 1)),
+             "a kernel is missing": (True, rows("MI300X", "sgd_step")),
+             "a device is missing": (True, rows("A770")),
+             "no compiler was found": (False, list(row_complaints(data, {}, {}))),
+             "a new kernel": (True, list(row_complaints({**data, "devices": {}}, data["devices"], {"AMD": data["compilers"]["AMD"]["version"]}))),
+             "a shortfall with a reason": (False, reasons("Why.")),
+             "a shortfall with an empty reason": (True, reasons("")),
+             "a shortfall without a reason": (True, reasons()),
              "less than a device without a target needs": (False, complaints("A100", "sgd_step", "FP16", 1))}
     wrong = [name for name, (is_fault, found) in cases.items() if bool(found) != is_fault]
     print("\n".join((*(f"{name}: {cases[name][1] or 'not reported'}" for name in wrong), f"{len(wrong)} cases are wrong")))
@@ -60,15 +103,20 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--planted", action="store_true")
     arguments = parser.parse_args()
-    data = json.loads(DATA.read_text()) if DATA.exists() else {"date": "", "shortfalls": {}, "devices": {}}
+    data = json.loads(DATA.read_text()) if DATA.exists() else {"compilers": {}, "shortfalls": {}, "devices": {}}
     if arguments.planted:
         return planted(data)
-    found, reasons = collection.collect(arguments.build, arguments.sycl)
+    found, versions, reasons = collection.collect(arguments.build, arguments.sycl)
     if arguments.write:
-        data.update(date=str(datetime.date.today()), devices={**data["devices"], **found})
+        made = {vendor: {"version": version, "date": str(datetime.date.today())} for vendor, version in versions.items()}
+        data.update(compilers={**data["compilers"], **made}, devices={**data["devices"], **found})
         DATA.write_text(as_text(data))
-    wrong = list(collection.complaints(found, data["shortfalls"]))
-    print("\n".join((*wrong, *(f"left out: {reason}" for reason in reasons), f"{len(found)} devices: {len(wrong)} complaints")))
+    wrong = [*collection.complaints(found, data["shortfalls"]), *row_complaints(data, found, versions), *reason_complaints(data)]
+    notes = [f"skipped for {reason}" for reason in reasons]
+    for vendor, version in versions.items():
+        kept = data["compilers"].get(vendor, {}).get("version")
+        notes.append(f"{vendor}: {version}, " + ("exact figures" if version == kept else f"targets only, because the figures are of {kept}"))
+    print("\n".join((*wrong, *notes, f"{len(found)} devices: {len(wrong)} complaints")))
     return bool(wrong) if found else SKIPPED
 
 

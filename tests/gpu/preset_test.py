@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The device pass of the presets cuda and hip: src/launch/aot/instances.cpp compiles for the GPUs that the preset names.
+"""The device pass of the presets for GPUs: src/launch/aot/instances.cpp compiles for the GPUs that a preset is for.
 
-    preset_test.py --preset cuda|hip --all-kernels FOLDER [--build FOLDER] [--sycl FOLDER] [--targets VALUE]
+    preset_test.py --preset cuda|hip|level_zero --all-kernels FOLDER [--build FOLDER] [--sycl FOLDER] [--targets VALUE]
 
-Every kernel of every profile goes through the front end of DPC++'s in-process compiler, without optimisations. Code for the
-device is not made: nvidia_test.py and amd_test.py do so for the profiles of these GPUs. --targets takes the place of the preset's
-SYCLAMP_SYCL_TARGETS. Ends with status 77 where the compiler or a C++ compiler for the driving program is missing.
+Every kernel of every profile goes through the front end of DPC++'s in-process compiler, without optimisations. SPIR-V is made as well.
+PTX and amdgcn code are not made: nvidia_test.py and amd_test.py do so for the profiles of these GPUs. --targets takes the place of the
+preset's SYCLAMP_SYCL_TARGETS.
+
+The compiler must also report faults: a kernel with an exception for each target, and for NVIDIA GPUs a build for sm_75 that claims to
+be one for the preset's target. Results are kept in the cache until a source changes. Ends with status 77 where the compiler or a C++ compiler
+for the driving program is missing.
 """
 import argparse
 import json
@@ -21,12 +25,74 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
 sys.path.insert(0, str(ROOT / "tools"))
+import gpu_cache  # noqa: E402
 from ptx import figures  # noqa: E402
 
+INSTANCES = ROOT / "src/launch/aot/instances.cpp"
+# Besides the preset's own target: what docs/devices.md says that it can be built for.
+OTHER_TARGETS = {"cuda": [], "hip": ["amd_gpu_gfx942", "amd_gpu_gfx1100"], "level_zero": []}
+FAULTY_KERNEL = """#include <sycl/sycl.hpp>
+void submit(sycl::queue& queue, int* numbers) {
+  queue.parallel_for(sycl::range<1>(4), [=](sycl::id<1> i) {
+    if (numbers[i] == 0) throw 1;
+  });
+}
+"""
+FAULTY_KERNEL_ERROR = "SYCL kernel cannot use exceptions"
+WRONG_TARGET_ERROR = "host code would use matrix units for which there is no device code"
 
-def targets_of(name):
+
+def target_of(name):
     presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
     return next(preset for preset in presets if preset["name"] == name)["cacheVariables"]["SYCLAMP_SYCL_TARGETS"]
+
+
+class front_end:
+    def __init__(self, build, sycl, all_kernels):
+        self.folder = build / "ptx"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.program = figures.load_ptx_tool().compiler(self.folder)
+        self.library = sycl / "lib"
+        self.options = [*(f"-I{ROOT / part}" for part in ("", "src", "include")), f"-I{all_kernels}", "-std=c++20", "-ffp-contract=off",
+                        "-Xclang", "-disable-llvm-passes"]
+        headers = [file for part in ("src", "include", "backends", "sycl_kernels") for file in sorted((ROOT / part).rglob("*"))
+                   if file.suffix in (".hpp", ".inc", ".def")]
+        jit = (self.library / "libsycl-jit.so").stat()
+        self.depends = (jit.st_size, jit.st_mtime_ns, (ROOT / "tools/ptx/compile_ptx.cpp").read_text(),
+                        *(text for file in (*headers, all_kernels / "all_kernels.hpp") for text in (file.name, file.read_text())))
+
+    def compile(self, source, target, claimed):
+        """(exit status, output) of a source for `target`. The build claims to be for the target `claimed`."""
+        named = re.fullmatch(r"(?:nvidia|amd)_gpu_(\w+)", target)
+        goal = [self.folder / f"{source.stem}.spv"] if target == "spir64" else ["--check", *([f"--arch={named[1]}"] if named else [])]
+        command = [*goal, *self.options, f'-DSYCLAMP_AOT_TARGETS="{claimed}"']
+
+        def run():
+            library = os.pathsep.join(filter(None, (str(self.library), os.environ.get("LD_LIBRARY_PATH"))))
+            done = subprocess.run([self.program, source, *command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  env={**os.environ, "LD_LIBRARY_PATH": library})
+            if done.returncode < 0:  # the cache must not keep this
+                sys.exit(f"{done.stdout}the compiler was ended by signal {-done.returncode}; it may need more memory")
+            return [done.returncode, done.stdout]
+
+        return gpu_cache.remembered("presets", (*self.depends, source.read_text(), *command), run)
+
+
+def complaints(compiler, preset, targets):
+    """What is wrong with a preset, and with the test itself."""
+    faulty = compiler.folder / "faulty_kernel.cpp"
+    faulty.write_text(FAULTY_KERNEL)
+    for target in targets:
+        status, output = compiler.compile(INSTANCES, target, target)
+        if status != 0:
+            yield f"{output}{target}: the sources of the preset {preset} do not compile: status {status}"
+        status, output = compiler.compile(faulty, target, target)
+        if status == 0 or FAULTY_KERNEL_ERROR not in output:
+            yield f"{output}{target}: a kernel with an exception was not refused; see open_device_library in tools/ptx/compile_ptx.cpp"
+    if preset == "cuda":
+        status, output = compiler.compile(INSTANCES, "nvidia_gpu_sm_75", target_of(preset))
+        if status == 0 or WRONG_TARGET_ERROR not in output:
+            yield f"{output}code for sm_75 in a build for {target_of(preset)} was not refused; see src/launch/aot/instances.cpp"
 
 
 def main():
@@ -34,10 +100,10 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--sycl", type=pathlib.Path, default=ROOT / ".syclamp/sycl")
     parser.add_argument("--all-kernels", type=pathlib.Path, required=True, help="folder of all_kernels.hpp, which CMake writes")
-    parser.add_argument("--preset", choices=("cuda", "hip"), required=True)
+    parser.add_argument("--preset", choices=tuple(OTHER_TARGETS), required=True)
     parser.add_argument("--targets")
     arguments = parser.parse_args()
-    targets = arguments.targets or targets_of(arguments.preset)
+    targets = [arguments.targets] if arguments.targets else [target_of(arguments.preset), *OTHER_TARGETS[arguments.preset]]
     if not (arguments.sycl / "lib/libsycl-jit.so").exists():
         print(f"skipped: the in-process compiler {arguments.sycl}/lib/libsycl-jit.so is missing; run ./run setup")
         return SKIPPED
@@ -45,19 +111,9 @@ def main():
     if shutil.which(cxx) is None:
         print(f"skipped: the C++ compiler {cxx} is missing")
         return SKIPPED
-
-    folder = arguments.build / "ptx"
-    folder.mkdir(parents=True, exist_ok=True)
-    program = figures.load_ptx_tool().compiler(folder)
-    named = re.fullmatch(r"(?:nvidia|amd)_gpu_(\w+)", targets)
-    options = [*([f"--arch={named[1]}"] if named else []), *(f"-I{ROOT / part}" for part in ("", "src", "include")),
-               f"-I{arguments.all_kernels}", "-std=c++20", "-ffp-contract=off", "-Xclang", "-disable-llvm-passes",
-               f'-DSYCLAMP_AOT_TARGETS="{targets}"']
-    library = os.pathsep.join(filter(None, (str(arguments.sycl / "lib"), os.environ.get("LD_LIBRARY_PATH"))))
-    done = subprocess.run([program, ROOT / "src/launch/aot/instances.cpp", "--check", *options], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "LD_LIBRARY_PATH": library})
-    print(done.stdout + f"{targets}: " + ("no errors" if done.returncode == 0 else f"status {done.returncode}"))
-    return done.returncode != 0
+    wrong = list(complaints(front_end(arguments.build, arguments.sycl, arguments.all_kernels), arguments.preset, targets))
+    print("\n".join((*wrong, f"{', '.join(targets)}: {len(wrong)} complaints")))
+    return bool(wrong)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import sys
 from readme import MOST_WORDS, REGIONS, complaints, replayed, versions, words
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
-from support_matrix import golden_problems, problems  # noqa: E402
+from support_matrix import golden_problems, kernels_by_family, problems  # noqa: E402
 
 FILES = {REGIONS["cpp"]: "int main() {\n  // [readme]\n  step();\n  if (a)\n    b();\n  // [readme]\n}\n",
          REGIONS["cmake"]: "# [readme]\nproject(a)\n# [readme]\n", REGIONS["python"]: "# [readme]\nimport a\n# [readme]\n"}
@@ -32,10 +32,14 @@ def support(**changes):
     return {"rungs": [{"name": name} for name in CELLS], "devices": [device]}
 
 
-def assembled(date, families=(), not_compiled=()):
-    """What the check of the support matrix finds, with golden figures of 2026-11-18."""
-    device = {"name": "NVIDIA GPU", "assembled": date, "families": {name: {"assembled": cell} for name, cell in families}}
-    return golden_problems({"devices": [device]}, {"NVIDIA GPU": {"date": "2026-11-18", "not_compiled": dict.fromkeys(not_compiled)}})
+def assembled(date, families=(), not_compiled=(), vendor="NVIDIA", without=()):
+    """What the check of the support matrix finds, with golden figures of 2026-11-18 of all families but those of `without`."""
+    device = {"name": f"{vendor} GPU", "assembled": date, "families": {name: {"assembled": cell} for name, cell in families}}
+    left_out = {*not_compiled, *without}
+    figures = {"date": "2026-11-18", "kernels": {name: {} for family, names in kernels_by_family().items() if family not in left_out for name in names}}
+    if vendor == "NVIDIA":
+        figures["not_compiled"] = dict.fromkeys(not_compiled)
+    return golden_problems({"devices": [device]}, {device["name"]: figures})
 
 
 CASES = (  # name, what a check found, how many complaints there should be
@@ -64,8 +68,12 @@ CASES = (  # name, what a check found, how many complaints there should be
     ("older than the golden figures", assembled("2026-11-17"), 0),
     ("later than the golden figures", assembled("2026-11-19"), 1),
     ("a kernel family later than the golden figures", assembled("2026-11-18", [("matrix/gemm", "2026-11-19")]), 1),
-    ("a kernel family that has figures", assembled("2026-11-18", [("matrix/gemm", "no")]), 1),
-    ("a kernel family that has no figures", assembled("2026-11-18", [], ["matrix/gemm"]), 1),
+    ("a kernel family that is neither claimed nor left out", assembled("2026-11-18", [("matrix/gemm", "no")], without=["matrix/gemm"]), 1),
+    ("figures of a kernel family that is not claimed", assembled("2026-11-18", [("matrix/gemm", "no")], vendor="AMD"), 1),
+    ("a claimed kernel family without figures", assembled("2026-11-18", without=["matrix/gemm"], vendor="Intel"), 1),
+    ("a kernel family without figures that is not claimed", assembled("2026-11-18", [("matrix/gemm", "no")], without=["matrix/gemm"], vendor="AMD"), 0),
+    ("a kernel family for tests only", problems(support(families={"matrix/gemm_blocks": CELLS})), 1),
+    ("a kernel family that is claimed and left out", assembled("2026-11-18", [], ["matrix/gemm"]), 2),
     ("a kernel family without a rung", problems(support(families={"tensors/inspect": {"compiles": "no"}})), 1),
 )
 

@@ -72,6 +72,10 @@ inline std::vector<std::uint64_t> random_patterns(syclamp::element_type type, st
   return patterns;
 }
 
+/// The gap by which rows of 16-bit elements begin at multiples of 16 bytes, so that kernels access packs of 8 lanes. It
+/// is never 0, so that NaNs follow each row.
+constexpr std::size_t gap_for_packs(std::size_t columns) { return 16 - columns % 8; }
+
 /// A matrix with gaps between its rows, which hold NaNs. Elements begin at `offset` from an aligned address.
 class device_matrix {
  public:

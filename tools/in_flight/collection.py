@@ -74,15 +74,29 @@ def intel_rows(build, _):
         facts, group, figure["simd"], figure["registers"], code["local memory"]))
 
 
+def nvidia_version():
+    return f"{figures.ptxas_version()}, {figures.tool_version(figures.find_nvdisasm())}"
+
+
+# {vendor: (what its rows are made with, the version of its compiler)}
+VENDORS = {"NVIDIA": (nvidia_rows, nvidia_version), "AMD": (amd_rows, lambda: amd_compiler.find().version),
+           "Intel": (intel_rows, lambda: intel_compiler.find().version)}
+
+
+def vendor_of(device):
+    return next(vendor for vendor in VENDORS if DEVICES[device]["profile"].startswith(f"{vendor.lower()}_"))
+
+
 def collect(build, sycl):
-    """({device: {kernel: row}}, [why a vendor was left out])"""
-    found, reasons = {}, []
-    for vendor, vendor_rows in (("NVIDIA", nvidia_rows), ("AMD", amd_rows), ("Intel", intel_rows)):
+    """({device: {kernel: row}}, {vendor: version of its compiler}, [why a vendor was left out])"""
+    found, versions, reasons = {}, {}, []
+    for vendor, (vendor_rows, version) in VENDORS.items():
         try:
             found.update((device, dict(sorted(rows.items()))) for device, rows in vendor_rows(build, sycl))
+            versions[vendor] = version()
         except gpu_spirv.missing as problem:
             reasons.append(f"{vendor}: {problem}")
-    return {device: found[device] for device in DEVICES if device in found}, reasons
+    return {device: found[device] for device in DEVICES if device in found}, versions, reasons
 
 
 def least(rows, class_name, type_name):

@@ -54,6 +54,15 @@ class compiler:
     def run(self, *arguments):
         return subprocess.run([str(part) for part in (*self.command, *arguments)], capture_output=True, text=True, errors="replace")
 
+    def find_versions(self):
+        listed = re.search(r"<device_type> can be: (.*?), ip version", self.run("compile", "--help").stdout)
+        names = listed[1].split(", ") if listed else []
+        return {name: re.findall(r"^\d+\.\d+\.\d+$", self.run("ids", name).stdout, flags=re.M) for name in names}
+
+    def versions_by_name(self):
+        """{name of a device, a release such as xe-hpg, or a family: versions of GPUs}. Empty if the help text has another form."""
+        return gpu_cache.remembered("intel/names", (FORMAT, self.version), self.find_versions)
+
     def compile_module(self, module, device):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)

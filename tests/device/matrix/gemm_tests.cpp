@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct shape {
 constexpr shape shapes[] = {{1, 1, 1},     {1, 1, 65},  {3, 5, 7},    {64, 64, 64}, {65, 63, 17},
                             {63, 129, 65}, {200, 3, 5}, {3, 200, 5},  {5, 4, 300},  {17, 19, 0},
                             {0, 5, 3},     {5, 0, 3},   {130, 70, 33}};
+
+// Rows that are whole packs of 8 lanes, and rows that end with a part of one.
+constexpr shape aligned_shapes[] = {{64, 64, 64}, {72, 72, 40}, {65, 70, 33}};
 
 /// The paths to test on an engine. Those that are not kernels of ours do not depend on the profile.
 std::vector<std::string> paths_to_test(const engine& engine) {
@@ -201,47 +205,52 @@ TEST_CASE("gemm of a batch is as many products, and one matrix may serve for all
 TEMPLATE_TEST_CASE("the kernel for matrix units is right in everything but their instruction", "", float16, bfloat16) {
   const engine& engine = any_engine();
   const auto& op = TestType::type == element_type::float16 ? launch::gemm_blocks_fp16 : launch::gemm_blocks_bf16;
-  for (const shape& size : shapes)
-    for (const bool a_transposed : {false, true})
-      for (const bool b_transposed : {false, true}) {
-        const auto [m, n, k] = size;
-        if (m == 0 || n == 0) continue;
-        CAPTURE(engine.profile_name(), m, n, k, a_transposed, b_transposed);
-        const device_matrix a(engine, TestType::type, a_transposed ? k : m, a_transposed ? m : k, 1, 3, 1);
-        const device_matrix b(engine, TestType::type, b_transposed ? n : k, b_transposed ? k : n, 2, 5, 1);
-        const device_matrix c(engine, TestType::type, m, n, 3, 2, 1);
-        const auto before = c.read();
-        const matrix::problem product{.a = a_transposed ? transposed(a.view()) : a.view(),
-                                      .b = b_transposed ? transposed(b.view()) : b.view(),
-                                      .c = c.view(),
-                                      .m = static_cast<std::uint32_t>(m),
-                                      .n = static_cast<std::uint32_t>(n),
-                                      .k = static_cast<std::uint32_t>(k),
-                                      .batch = 1,
-                                      .a_step = 0,
-                                      .b_step = 0,
-                                      .c_step = 0,
-                                      .alpha = 0.5f,
-                                      .beta = 2.0f,
-                                      .bias = {},
-                                      .function = activation::none};
-        matrix::submit_tiles(engine, op, product);
-        engine.wait();
+  for (const bool is_aligned : {false, true})
+    for (const shape& size : is_aligned ? std::span<const shape>(aligned_shapes) : shapes)
+      for (const bool a_transposed : {false, true})
+        for (const bool b_transposed : {false, true}) {
+          const auto [m, n, k] = size;
+          if (m == 0 || n == 0) continue;
+          CAPTURE(engine.profile_name(), m, n, k, a_transposed, b_transposed, is_aligned);
+          const auto matrix_of = [&](std::size_t rows, std::size_t columns, std::uint32_t seed, std::size_t gap) {
+            return device_matrix(engine, TestType::type, rows, columns, seed, is_aligned ? gap_for_packs(columns) : gap,
+                                 is_aligned ? 0 : 1);
+          };
+          const device_matrix a = matrix_of(a_transposed ? k : m, a_transposed ? m : k, 1, 3);
+          const device_matrix b = matrix_of(b_transposed ? n : k, b_transposed ? k : n, 2, 5);
+          const device_matrix c = matrix_of(m, n, 3, 2);
+          const auto before = c.read();
+          const matrix::problem product{.a = a_transposed ? transposed(a.view()) : a.view(),
+                                        .b = b_transposed ? transposed(b.view()) : b.view(),
+                                        .c = c.view(),
+                                        .m = static_cast<std::uint32_t>(m),
+                                        .n = static_cast<std::uint32_t>(n),
+                                        .k = static_cast<std::uint32_t>(k),
+                                        .batch = 1,
+                                        .a_step = 0,
+                                        .b_step = 0,
+                                        .c_step = 0,
+                                        .alpha = 0.5f,
+                                        .beta = 2.0f,
+                                        .bias = {},
+                                        .function = activation::none};
+          matrix::submit_tiles(engine, op, product);
+          engine.wait();
 
-        const auto in_a = a_transposed ? reference::transposed(a.read()) : a.read();
-        const auto in_b = b_transposed ? reference::transposed(b.read()) : b.read();
-        const auto expected = reference::product(0.5, in_a, in_b, 2.0, before, {});
-        const auto magnitude = reference::product(0.5, in_a, in_b, 2.0, before, {}, true);
-        const auto result = c.read();
-        std::size_t wrong = 0;
-        for (std::size_t i = 0; i < result.values.size(); ++i) {
-          const double error = (static_cast<double>(k) + 4) * float_rounding * magnitude.values[i];
-          wrong += !(std::abs(result.values[i] - expected.values[i]) <=
-                     error + rounding_of(TestType::type, std::abs(expected.values[i]) + error));
+          const auto in_a = a_transposed ? reference::transposed(a.read()) : a.read();
+          const auto in_b = b_transposed ? reference::transposed(b.read()) : b.read();
+          const auto expected = reference::product(0.5, in_a, in_b, 2.0, before, {});
+          const auto magnitude = reference::product(0.5, in_a, in_b, 2.0, before, {}, true);
+          const auto result = c.read();
+          std::size_t wrong = 0;
+          for (std::size_t i = 0; i < result.values.size(); ++i) {
+            const double error = (static_cast<double>(k) + 4) * float_rounding * magnitude.values[i];
+            wrong += !(std::abs(result.values[i] - expected.values[i]) <=
+                       error + rounding_of(TestType::type, std::abs(expected.values[i]) + error));
+          }
+          CHECK(wrong == 0);
+          CHECK(c.is_alone());
         }
-        CHECK(wrong == 0);
-        CHECK(c.is_alone());
-      }
 }
 
 TEST_CASE("our own gemm gives the same bits with every profile, and each time") {
