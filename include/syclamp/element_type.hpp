@@ -29,12 +29,6 @@ inline constexpr element_type element_types[] = {element_type::float16,     elem
 /// The types of gradients that an optimizer accepts. Inspections and conversions accept every type.
 inline constexpr element_type gradient_types[] = {element_type::float16, element_type::bfloat16, element_type::float32};
 
-constexpr bool is_gradient_type(element_type type) {
-  bool found = false;
-  for (const element_type accepted : gradient_types) found = found || type == accepted;
-  return found;
-}
-
 /// The types of matrices that gemm, layers and losses accept.
 inline constexpr element_type matrix_types[] = {element_type::float16, element_type::bfloat16, element_type::float32};
 

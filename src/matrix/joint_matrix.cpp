@@ -61,12 +61,10 @@ std::vector<offered_shape> offered_shapes(const sycl::device& device) {
 
 choice choose_kernels(const engine& engine) {
   const sycl::device device = engine.queue().get_device();
-  if (facts_of(device).vendor_id == backends::amd_vendor && device.is_gpu())
+  // Intel's CPU driver offers AMX blocks even where its code generator cannot emit them, and then ends the process.
+  if (!device.is_gpu()) return {.obstacle = "it is used on GPUs only; on CPUs, oneMKL uses the matrix units"};
+  if (facts_of(device).vendor_id == backends::amd_vendor)
     return {.obstacle = "it is disabled on AMD GPUs until it has been verified on one"};
-  if (facts_of(device).vendor_id == backends::nvidia_vendor && device.is_gpu() && !has_nvidia_blocks)
-    return {.obstacle =
-                "this build's code for NVIDIA GPUs has no blocks of BF16; build for sm_80 or later with "
-                "-DSYCLAMP_SYCL_TARGETS=nvidia_gpu_sm_80"};
   try {
     const std::vector<offered_shape> offered = offered_shapes(device);
     if (offered.empty()) return {.obstacle = "the device has no matrix units for FP16 and BF16 with sums in FP32"};
@@ -75,9 +73,13 @@ choice choose_kernels(const engine& engine) {
     const block_shape* shape = choose_block_shape(offered, sizes, blocks.group_size, blocks.min_block_rows);
     if (shape == nullptr)
       return {.obstacle =
-                  fmt::format("the device's matrix units offer none of 16 x 16 x 16, 8 x 16 x 16 and 8 x 8 x 16 "
-                              "with sub-groups that fit the profile {} ({} work-items in a work-group)",
-                              engine.profile_name(), blocks.group_size)};
+                  fmt::format("the device's matrix units offer none of 16 x 16 x 16, 8 x 16 x 16 and 8 x 8 x 16 that "
+                              "the profile {} can use: at least {} rows, and sub-groups that divide {} work-items",
+                              engine.profile_name(), blocks.min_block_rows, blocks.group_size)};
+    if (facts_of(device).vendor_id == backends::nvidia_vendor && !has_nvidia_blocks)
+      return {.obstacle =
+                  "this build's code for NVIDIA GPUs has no blocks of BF16; build for sm_80 or later with "
+                  "-DSYCLAMP_SYCL_TARGETS=nvidia_gpu_sm_80"};
     const choice kernels = kernels_of(*shape);
     engine.kernels().prepare(*kernels.fp16);  // a device's compiler may refuse what the device offers
     engine.kernels().prepare(*kernels.bf16);

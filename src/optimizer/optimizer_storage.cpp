@@ -32,7 +32,7 @@ constexpr std::size_t weight_row = 0, first_state_row = 1, shadow_row = 1 + max_
 void check_parameter(std::size_t index, const parameter& checked, const storage_options& options) {
   const auto who = described(index, checked.name);
   const auto count = checked.gradient.count();
-  if (!is_gradient_type(checked.gradient.type()))
+  if (!kernels::is_among<gradient_types>(checked.gradient.type()))
     throw invalid_argument(fmt::format("optimizer: the gradient of {} is {}; it must be float16, bfloat16 or float32",
                                        who, to_string(checked.gradient.type())));
   const bool has_model = checked.model.data() != nullptr, has_master = checked.master.data() != nullptr;
@@ -276,7 +276,7 @@ void optimizer_storage::check_list(const tensor_list& list) {
   if (memory_map_.has_seen(list)) return;
   check_sizes("optimizer", list, *weights_);
   for (std::size_t i = 0; i < list.size(); ++i)
-    if (!is_gradient_type(list[i].type()) || list.group(i) != gradients_.group(i))
+    if (!kernels::is_among<gradient_types>(list[i].type()) || list.group(i) != gradients_.group(i))
       throw invalid_argument(
           fmt::format("optimizer: {} is {} in group {}; gradients must be float16, bfloat16 or float32, in the group "
                       "of their parameter, {}",

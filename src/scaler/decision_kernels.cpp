@@ -67,6 +67,7 @@ gradient_workspace decision_kernels::make_workspace(const tensor_list& gradients
   const inspection_level level = has_details ? inspection_level::tensors : inspection_level::list;
   inspection_workspace workspace(gradients, level, options_.scales);
   if (leaves_out_some || !table.has_gradient_types) workspace.prepare_kernels();
+  if (has_one_kernel() && !table.has_gradient_types) engine_.kernels().prepare(launch::inspect_and_decide);
   return {std::move(workspace), std::move(decisions), leaves_out_some, has_no_squares};
 }
 

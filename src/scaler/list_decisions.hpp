@@ -2,11 +2,11 @@
 // Decides on lists of gradients, whichever queue they belong to.
 //
 // Gradients are inspected on the queue of their list. The results go to the scaler's queue, which decides.
-//   Same queue:      one kernel inspects and decides.
+//   Same queue:      one kernel inspects and decides, two if the list has FP64 or FP8 tensors.
 //   Same context:    events order the queues. The decision is copied back to the list's queue.
-//   Other contexts:  what is found and the scaler's state meet in host memory, after one wait. Then the scaler's queue
-//   and
-//                    the list's queue run the same kernels on the same numbers, and so take the same decision.
+//   Other contexts:  the inspection and the scaler's state are copied through host memory, after one wait. Then the
+//                    scaler's queue and the list's queue run the same kernels on the same numbers, so they take the
+//                    same decision.
 #pragma once
 
 #include <cstdint>

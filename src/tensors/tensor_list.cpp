@@ -67,7 +67,7 @@ struct SYCLAMP_HIDDEN tensor_list::impl {
       elements += tensor.count;
       groups = std::max(groups, tensor.group + 1);
       types |= type_bit(type);
-      view.has_gradient_types = view.has_gradient_types && is_gradient_type(type);
+      view.has_gradient_types = view.has_gradient_types && kernels::is_among<gradient_types>(type);
     }
     starts.push_back(place);
 

@@ -222,13 +222,6 @@ template <const auto& Types, std::size_t Index = 0, typename Action>
   }
 }
 
-template <const auto& Types>
-constexpr bool is_among(element_type type) {
-  bool found = false;
-  for (const element_type known : Types) found = found || type == known;
-  return found;
-}
-
 /// A type of a tensor list: the host has made the list from arrays that have a type, so the last one is not tested for.
 /// Written out: made from the list, as above, it costs a GPU eight registers where exponents are counted.
 template <typename Action>
@@ -252,7 +245,7 @@ template <typename Action>
 /// A type of a tensor list whose types are all among `Types`.
 template <const auto& Types, typename Action>
 [[gnu::always_inline]] inline void with_listed_format(element_type type, Action action) {
-  if constexpr (std::size(Types) == std::size(element_types)) {  // all types
+  if constexpr (&Types[0] == &element_types[0]) {
     with_format(type, action);
   } else {
     with_checked_format_among<Types>(type, action);

@@ -34,7 +34,7 @@ class pack_multiplier {
 #pragma unroll
       for (unsigned r = 0; r < rows; ++r) sum[r] = sums[r];
       for (unsigned k = 0; k < depth; ++k) {
-        const auto line = load_pack<max_lanes, false>(b + k * b_stride + column, 0);
+        const auto line = local_packs<float, max_lanes, b_stride, group_size>::load(b + k * b_stride + column);
 #pragma unroll
         for (unsigned r = 0; r < rows; ++r)
           sum[r] = __builtin_elementwise_fma(pack<float, max_lanes>(a[(row + r) * a_stride + k]), line, sum[r]);
@@ -45,12 +45,12 @@ class pack_multiplier {
   }
 
   [[gnu::always_inline]] void store(const work_item& item, float* c) {
-    for_each_part(item, [&](pack<float, max_lanes>* sums, std::uint32_t row, std::uint32_t column)
-                            __attribute__((always_inline)) {
+    for_each_part(item, [&](pack<float, max_lanes>* sums, std::uint32_t row,
+                            std::uint32_t column) __attribute__((always_inline)) {
 #pragma unroll
-                              for (unsigned r = 0; r < rows; ++r)
-                                store_pack<max_lanes, false>(c + (row + r) * c_stride + column, 0, sums[r]);
-                            });
+      for (unsigned r = 0; r < rows; ++r)
+        local_packs<float, max_lanes, c_stride, group_size>::store(c + (row + r) * c_stride + column, sums[r]);
+    });
   }
 
  private:

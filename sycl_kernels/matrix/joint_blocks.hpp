@@ -3,7 +3,7 @@
 //
 // Devices differ in the shapes that they multiply: 16 × 16 × 16, 8 × 16 × 16 or 8 × 8 × 16 (rows of A, columns of B,
 // inner dimension). The host chooses a kernel whose shape and sub-group size the device has
-// (src/matrix/joint_matrix.cpp). Only this file may name sub-groups.
+// (src/matrix/joint_matrix.cpp). Only this file and base/group_reduction.hpp may name sub-groups.
 #pragma once
 
 #include <sycl/sycl.hpp>

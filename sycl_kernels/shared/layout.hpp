@@ -28,6 +28,14 @@ constexpr std::uint32_t chunks_of(std::uint64_t elements) {
   return static_cast<std::uint32_t>((elements + chunk_elements - 1) / chunk_elements);
 }
 
+/// Whether a list such as `gradient_types` has this type.
+template <const auto& Types>
+constexpr bool is_among(element_type type) {
+  bool found = false;
+  for (const element_type known : Types) found = found || type == known;
+  return found;
+}
+
 // The table of a tensor list. All tensors lie one after the other in one space of elements, each beginning at a
 // multiple of `tensor_alignment`, and the chunks cut that space: work is divided by elements, however many tensors
 // there are, and a piece of a tensor begins where a pack begins. A tensor costs 20 bytes: its address, its start and

@@ -90,9 +90,17 @@ struct magnitude_tally {
   }
 
   typename Format::word largest() const { return __builtin_reduce_max(worst); }
-  std::uint32_t zeros() const { return sum_lanes<std::uint32_t, Lanes>(shares_words ? tiny_words >> 16 : zero_words); }
+  std::uint32_t zeros() const {
+    if constexpr (shares_words)
+      return sum_lanes<std::uint32_t, Lanes>(tiny_words >> 16);
+    else
+      return sum_lanes<std::uint32_t, Lanes>(zero_words);
+  }
   std::uint32_t tiny() const {
-    return sum_lanes<std::uint32_t, Lanes>(shares_words ? tiny_words & 0xffff : tiny_words);
+    if constexpr (shares_words)
+      return sum_lanes<std::uint32_t, Lanes>(tiny_words & 0xffff);
+    else
+      return sum_lanes<std::uint32_t, Lanes>(tiny_words);
   }
 };
 

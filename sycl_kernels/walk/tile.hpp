@@ -69,6 +69,49 @@ struct as_bits {
   }
 };
 
+/// Packs in blocks of local memory that are aligned to 16 bytes and have `Stride` elements between rows. GPUs access
+/// them in parts of up to 16 bytes that are aligned in every row. CPUs, whose groups have one work-item, need no
+/// alignment.
+template <typename T, unsigned Lanes, unsigned Stride, unsigned GroupSize>
+struct local_packs {
+  /// `from` is a multiple of `Lanes` elements from the beginning of a row.
+  [[gnu::always_inline]] static pack<T, Lanes> load(const T* from) {
+    if constexpr (GroupSize == 1) {
+      return load_pack<Lanes, false>(from, 0);
+    } else {
+      pack<T, Lanes> whole;
+#pragma unroll
+      for (unsigned i = 0; i < Lanes; i += part) {
+        const auto loaded = load_pack<part, true>(from + i, 0);
+#pragma unroll
+        for (unsigned j = 0; j < part; ++j) whole[i + j] = loaded[j];
+      }
+      return whole;
+    }
+  }
+
+  [[gnu::always_inline]] static void store(T* to, pack<T, Lanes> value) {
+    if constexpr (GroupSize == 1) {
+      store_pack<Lanes, false>(to, 0, value);
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < Lanes; i += part) {
+        pack<T, part> stored;
+#pragma unroll
+        for (unsigned j = 0; j < part; ++j) stored[j] = value[i + j];
+        store_pack<part, true>(to + i, 0, stored);
+      }
+    }
+  }
+
+ private:
+  static constexpr unsigned part = [] {
+    unsigned lanes = 1;
+    while (lanes < Lanes && 2 * lanes * sizeof(T) <= 16 && Stride % (2 * lanes) == 0) lanes *= 2;
+    return lanes;
+  }();
+};
+
 /// Copies a block of a matrix to local memory, row by row with `Stride` elements between rows, and zeros where the
 /// matrix has ended. It is read by packs, along the rows (or, transposed, the columns) as they lie in memory.
 ///
@@ -186,7 +229,7 @@ class stager {
 #pragma unroll
       for (unsigned i = 0; i < Lanes; ++i) block[(place + i) * Stride + line] = x[i];
     } else {
-      store_pack<Lanes, false>(block + line * Stride + place, 0, x);
+      local_packs<staged, Lanes, Stride, GroupSize>::store(block + line * Stride + place, x);
     }
   }
 
@@ -259,6 +302,8 @@ struct tile_walk {
     float c[tile_rows * Multiplier::c_stride];
     float bias[tile_columns];
   };
+  static_assert(sizeof(blocks::a) % 16 == 0 && sizeof(blocks) % 16 == 0 && sizeof(result::c) % 16 == 0,
+                "local_packs needs arrays that are aligned to 16 bytes");
   union alignas(32) shared {  // matrix units load whole rows
     blocks in[Multiplier::buffers];
     result out;  // when the last blocks have been multiplied
@@ -316,6 +361,8 @@ struct tile_walk {
   }
 
   [[gnu::always_inline]] static void write(const work_item& item, const product& mine, const shared& local) {
+    using sums = local_packs<float, Lanes, Multiplier::c_stride, GroupSize>;
+    using biases = local_packs<float, Lanes, tile_columns, GroupSize>;
     constexpr std::uint32_t across = tile_columns / Lanes;
     const std::uint32_t rows = mine.a.rows, columns = mine.b.columns;
     with_matrix_format(mine.end.type, [&](auto format) __attribute__((always_inline)) {
@@ -326,8 +373,8 @@ struct tile_walk {
         const std::uint32_t in_row = i / across, in_column = i % across * Lanes;
         const std::uint32_t row = mine.tile_row + in_row, column = mine.tile_column + in_column;
         const std::uint64_t first = row * mine.end.stride + column;
-        const auto sum = load_pack<Lanes, false>(local.out.c + in_row * Multiplier::c_stride + in_column, 0);
-        const auto bias = load_pack<Lanes, false>(local.out.bias + in_column, 0);
+        const auto sum = sums::load(local.out.c + in_row * Multiplier::c_stride + in_column);
+        const auto bias = biases::load(local.out.bias + in_column);
         if (row < rows && column < columns) {
           if (columns - column < Lanes) {
             finish_pack(mine.end, out, part_of_pack<Lanes>{first, columns - column}, sum, bias);

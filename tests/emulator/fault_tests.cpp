@@ -66,6 +66,8 @@ TEST_CASE("registers and memory that were never written") {
   CHECK(outcome("st.shared.b32 [memory], %r1; ld.shared.b32 %r3, [memory];").empty());
   CHECK(outcome("st.shared.b16 [memory], 1; ld.shared.b32 %r3, [memory];") == text(fault_kind::unset_memory));
   CHECK(outcome(".local .align 4 .b8 frame[8]; ld.local.b32 %r3, [frame];") == text(fault_kind::unset_memory));
+  CHECK(outcome("st.shared.b32 [memory], 0; atom.relaxed.cta.shared.add.u32 %r3, [memory], 1;").empty());
+  CHECK(outcome("atom.relaxed.cta.shared.add.u32 %r3, [memory], 1;") == text(fault_kind::unset_memory));
 }
 
 TEST_CASE("races in local memory") {
@@ -79,7 +81,12 @@ TEST_CASE("races in local memory") {
   // Read first, then written by another one.
   CHECK(outcome("st.shared.b32 [memory], 1;", {.group_size = 1}).empty());
   CHECK(outcome("st.shared.b32 [memory], 1;", {.group_size = 2}) == text(fault_kind::local_race));
-  CHECK(outcome("atom.relaxed.cta.shared.add.u32 %r3, [memory], 1;", {.group_size = 64}).empty());
+  const auto count = [](const std::string& between) {
+    return "setp.ne.b32 %p1, %r1, 0; @%p1 bra $add; st.shared.b32 [memory], 0; $add: " + between +
+           "atom.relaxed.cta.shared.add.u32 %r3, [memory], 1;";
+  };
+  CHECK(outcome(count("bar.sync 0;"), {.group_size = 64}).empty());
+  CHECK(outcome(count(""), {.group_size = 64}) != "");
 }
 
 TEST_CASE("barriers that some work-items do not reach") {
@@ -178,6 +185,63 @@ TEST_CASE("the last group may read what all have written only if the ticket orde
     CHECK(run(ticket("bar.sync 0;", "fence.acq_rel.cta; " + relaxed + " fence.acq_rel.cta;", ""), seed) ==
           text(fault_kind::global_race));
   }
+}
+
+TEST_CASE("atomic accesses of scope .cta do not meet those of other groups") {
+  const auto add = [](const std::string& scope) { return "atom.relaxed." + scope + ".global.add.u32 %r3, [%rd1], 1;"; };
+  const std::string first_group = "setp.eq.b32 %p1, %r2, 0; @%p1 bra $first;";
+  CHECK(outcome(add("gpu"), {.groups = 2, .group_size = 64}).empty());
+  CHECK(outcome(add("cta"), {.groups = 1, .group_size = 64}).empty());
+  CHECK(outcome(add("cta"), {.groups = 2}) == text(fault_kind::global_race));
+  CHECK(outcome(first_group + add("gpu") + "ret; $first: " + add("cta"), {.groups = 2}) ==
+        text(fault_kind::global_race));
+  // Atomic accesses to local memory order nothing between groups, whatever their scope.
+  CHECK(outcome(own_address + R"(
+    st.global.b32 [%rd21], 1;
+    st.shared.b32 [memory], 0;
+    atom.acq_rel.gpu.shared.add.u32 %r3, [memory], 1;
+    ld.global.b32 %r4, [%rd1];
+    ld.global.b32 %r5, [%rd1+4];)",
+                {.groups = 2}) == text(fault_kind::global_race));
+}
+
+TEST_CASE("sums by atomic additions may be read only if a ticket orders all additions") {
+  const auto sum = [](const std::string& order, std::uint64_t seed) {
+    std::vector<std::uint32_t> memory(64, 7);  // the last of four groups finds 10
+    try {
+      run_on(memory,
+             "atom.relaxed.gpu.global.add.u32 %r4, [%rd1+64], 1; atom." + order + R"(.gpu.global.add.u32 %r3, [%rd1], 1;
+        setp.ne.b32 %p1, %r3, 10;
+        @%p1 bra $done;
+        ld.global.b32 %r5, [%rd1+64];
+      $done:)",
+             {.groups = 4, .seed = seed});
+      return std::string();
+    } catch (const emulator::fault& found) {
+      return std::string(to_string(found.kind()));
+    }
+  };
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    CHECK(sum("acq_rel", seed) == "");
+    CHECK(sum("relaxed", seed) == text(fault_kind::global_race));
+  }
+}
+
+TEST_CASE("a word that one group has written may be read by another only after an acquire") {
+  const auto wait_for_word = [](const std::string& store, const std::string& load) {
+    return "setp.eq.b32 %p1, %r2, 0; @%p1 bra $write; $again: ld." + load +
+           ".gpu.global.b32 %r3, [%rd1]; setp.ne.b32 %p2, %r3, 1; @%p2 bra $again; ld.global.b32 %r4, [%rd1+4]; ret; "
+           "$write: st.global.b32 [%rd1+4], 5; st." +
+           store + ".gpu.global.b32 [%rd1], 1;";
+  };
+  CHECK(outcome(wait_for_word("release", "acquire"), {.groups = 2}).empty());
+  CHECK(outcome(wait_for_word("release", "relaxed"), {.groups = 2}) == text(fault_kind::global_race));
+  CHECK(outcome(wait_for_word("relaxed", "acquire"), {.groups = 2}) == text(fault_kind::global_race));
+  // A plain write does not wait for an atomic read of another group.
+  CHECK(outcome("setp.eq.b32 %p1, %r2, 0; @%p1 bra $write; ld.relaxed.gpu.global.b32 %r3, [%rd1]; ret; "
+                "$write: st.global.b32 [%rd1], 5;",
+                {.groups = 2}) == text(fault_kind::global_race));
 }
 
 TEST_CASE("a kernel that does not end is stopped") {

@@ -79,7 +79,10 @@ def release_complaints(golden, versions):
 
 
 def intel_complaints(golden, version, found, versions):
-    """`found` is {device: {family: result}}, see tools/intel/report. Of "checked_devices" only errors, spills and FP64 count."""
+    """`found` is {device: {family: result}}, see tools/intel/report. Of "checked_devices" only errors, spills and FP64 count.
+
+    With another version of the compiler, nothing else counts of any device, but matrix units must have sub-groups of the right size.
+    """
     remedy = "run tests/gpu/intel_test.py --write"
     devices = {**golden["devices"], **golden["checked_devices"]}
 
@@ -107,8 +110,9 @@ def intel_complaints(golden, version, found, versions):
                 if not kernels.get(name, {}).get(device, {}).get("spill"):
                     yield f'{name} on {device} spills no longer; take it out of "spills" in tests/gpu/intel.json'
         yield from differences(golden["kernels"], by_kernel({device: found[device] for device in golden["devices"]}), remedy)
+        yield from release_complaints(golden, versions)
     yield from matrix_unit_complaints(golden, found)
-    yield from release_complaints(golden, versions)
+    yield from unread_complaints(found)
     for part in ("spills", "refused", "exempt_releases"):
         yield from without_reason(golden, part, "tests/gpu/intel.json")
 
@@ -176,6 +180,21 @@ def matrix_unit_complaints(golden, found):
             expected = golden["sub_groups"].get(name)
             if expected and figures["simd"] != expected:
                 yield f"{name} on {device} has sub-groups of {figures['simd']}, but its division needs {expected}"
+
+
+def unread_complaints(found):
+    """Without this check, a compiler whose output has another form would have nothing that is wrong."""
+    names = {}
+    for families in found.values():
+        for family, result in families.items():
+            names.setdefault(family, set()).update(result.get("kernels", {}))
+    for device, families in found.items():
+        for family, result in families.items():
+            if "kernels" in result and (missing := names[family] - result["kernels"].keys()):
+                yield f"{family} on {device}: the output lacks {', '.join(sorted(missing))}; read its new form in tools/intel/compiler.py"
+            for name, figures in result.get("kernels", {}).items():
+                if not figures["simd"] or not figures["registers"]:
+                    yield f"{name} on {device}: the output has no SIMD width or registers; read its new form in tools/intel/compiler.py"
 
 
 def rows_as_text(data):

@@ -77,7 +77,7 @@ def release_cases():
     release = INTEL["devices"]["dg2"]["release"]
 
     def with_releases(versions, exempt=None, golden=INTEL):
-        return ({**golden, "exempt_releases": exempt or {}}, OTHER, found, versions)
+        return ({**golden, "exempt_releases": exempt or {}}, golden["compiler"], found, versions)
 
     other = {**versions, "xe9-lpg": ["9.0.0", "9.0.1"], "abc": ["9.0.1"], "xe9": ["9.0.0", "9.0.1"]}
     yield "releases as they are", False, with_releases(versions)
@@ -90,6 +90,7 @@ def release_cases():
     yield "a device of no release", True, with_releases({**versions, "abc": ["9.0.1"]})
     yield "a device of another release", True, with_releases({**versions, "dg2": versions["pvc"]})
     yield "the only device of a release is left out", True, with_releases(versions, golden=plant(INTEL, ("checked_devices", "tgl"), None))
+    yield "a release without a device, another version", False, (INTEL, OTHER, found, other)
     yield "ocloc lists nothing", True, with_releases({})
     yield "ocloc lists no versions", True, with_releases(dict.fromkeys(versions, []))
 
@@ -146,6 +147,9 @@ def intel_figure_cases():
     yield "FP64 on a device without it", True, (INTEL, OTHER, plant(found, (*figures, "fp64"), 1))
     yield "the compiler fails", True, (INTEL, OTHER, plant(found, ("pvc", kernel), {"error": "internal compiler error"}))
     yield "a kernel is missing", True, (plant(INTEL, ("kernels", spilling), None), version, found)
+    yield "a kernel without a SIMD width", True, (INTEL, OTHER, plant(found, (*figures, "simd"), 0))
+    two = plant(found, ("pvc", kernel, "kernels", "another"), found["pvc"][kernel]["kernels"][kernel])
+    yield "a kernel of a family is missing on a device, another version", True, (INTEL, OTHER, two)
     first = next(iter(INTEL["kernels"]))
     for device, entry in INTEL["checked_devices"].items():  # their figures are not compared
         checked = (device, first, "kernels", first)

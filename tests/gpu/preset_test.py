@@ -61,8 +61,8 @@ class front_end:
         self.depends = (jit.st_size, jit.st_mtime_ns, (ROOT / "tools/ptx/compile_ptx.cpp").read_text(),
                         *(text for file in (*headers, all_kernels / "all_kernels.hpp") for text in (file.name, file.read_text())))
 
-    def compile(self, source, target, claimed):
-        """(exit status, output) of a source for `target`. The build claims to be for the target `claimed`."""
+    def compile(self, source, target, claimed, expected_error=None):
+        """(exit status, output) of a source for `target`. The build claims to be for the target `claimed`. Unexpected errors are not cached."""
         named = re.fullmatch(r"(?:nvidia|amd)_gpu_(\w+)", target)
         goal = [self.folder / f"{source.stem}.spv"] if target == "spir64" else ["--check", *([f"--arch={named[1]}"] if named else [])]
         command = [*goal, *self.options, f'-DSYCLAMP_AOT_TARGETS="{claimed}"']
@@ -71,11 +71,12 @@ class front_end:
             library = os.pathsep.join(filter(None, (str(self.library), os.environ.get("LD_LIBRARY_PATH"))))
             done = subprocess.run([self.program, source, *command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   env={**os.environ, "LD_LIBRARY_PATH": library})
-            if done.returncode < 0:  # the cache must not keep this
+            if done.returncode < 0:
                 sys.exit(f"{done.stdout}the compiler was ended by signal {-done.returncode}; it may need more memory")
             return [done.returncode, done.stdout]
 
-        return gpu_cache.remembered("presets", (*self.depends, source.read_text(), *command), run)
+        return gpu_cache.remembered("presets", (*self.depends, source.read_text(), *command), run,
+                                    is_kept=lambda result: result[0] == 0 or (expected_error and expected_error in result[1]))
 
 
 def complaints(compiler, preset, targets):
@@ -86,11 +87,11 @@ def complaints(compiler, preset, targets):
         status, output = compiler.compile(INSTANCES, target, target)
         if status != 0:
             yield f"{output}{target}: the sources of the preset {preset} do not compile: status {status}"
-        status, output = compiler.compile(faulty, target, target)
+        status, output = compiler.compile(faulty, target, target, FAULTY_KERNEL_ERROR)
         if status == 0 or FAULTY_KERNEL_ERROR not in output:
             yield f"{output}{target}: a kernel with an exception was not refused; see open_device_library in tools/ptx/compile_ptx.cpp"
     if preset == "cuda":
-        status, output = compiler.compile(INSTANCES, "nvidia_gpu_sm_75", target_of(preset))
+        status, output = compiler.compile(INSTANCES, "nvidia_gpu_sm_75", target_of(preset), WRONG_TARGET_ERROR)
         if status == 0 or WRONG_TARGET_ERROR not in output:
             yield f"{output}code for sm_75 in a build for {target_of(preset)} was not refused; see src/launch/aot/instances.cpp"
 

@@ -9,7 +9,8 @@ import tempfile
 import unittest
 
 PROJECT = pathlib.Path(sys.argv[1]).resolve()
-# Configures like CMake: what the command line defines takes the place of the preset's value, which takes that of the cache.
+# Configures like CMake: what the command line defines takes the place of the preset's value, which takes that of the cache. A preset of
+# today may have another default than the preset with which a folder was configured.
 CMAKE = """#!/bin/sh
 case $1 in --build) exit 0 ;; esac
 echo "$@" >> configurations
@@ -60,6 +61,12 @@ class Run(unittest.TestCase):
         self.assertEqual(self.verify("cuda"), ("nvidia_gpu_sm_90", 1))
         (self.folder / "build-cuda/build.ninja").unlink()  # as after a configuration that failed
         self.assertEqual(self.verify("cuda"), ("nvidia_gpu_sm_90", 2))
+
+    def test_a_new_default_of_a_preset_takes_the_place_of_the_old_one(self):
+        folder = self.folder / "build-cuda"
+        folder.mkdir()
+        (folder / "CMakeCache.txt").write_text("SYCLAMP_SYCL_TARGETS:STRING=old-default\n")
+        self.assertEqual(self.verify("cuda"), ("default", 1))
 
     def test_a_preset_without_targets_refuses_them(self):
         status, message = self.verify("jit", "amd_gpu_gfx942")

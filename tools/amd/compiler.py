@@ -87,6 +87,6 @@ class compiler:
             return {"kernels": kernels, "loops": found} if kernels else {"error": "the compiler's output has no kernels"}
 
     def compile(self, module, device):
-        """{"kernels": {name: figures}} or {"error": text}. The cache keeps both."""
+        """{"kernels": {name: figures}} or {"error": text}. The cache keeps no errors, because no kernel should have one."""
         return gpu_cache.remembered("amd/results", (self.version, self.rewriting, device, module),
-                                    lambda: self.compile_module(module, device))
+                                    lambda: self.compile_module(module, device), is_kept=lambda result: "error" not in result)

@@ -12,20 +12,38 @@
 
 namespace emulator {
 
-enum class access_kind : std::uint8_t { read, write, atomic };
+/// An atomic update reads and writes.
+enum class access_kind : std::uint8_t { read, write, atomic_read, atomic_write, atomic_update };
 
-/// Who of a work-group has read a byte: the last reader, and the latest time at which another one did. Time 0: never.
-struct group_readers {
+constexpr bool is_atomic(access_kind kind) { return kind != access_kind::read && kind != access_kind::write; }
+constexpr bool only_reads(access_kind kind) { return kind == access_kind::read || kind == access_kind::atomic_read; }
+constexpr bool only_writes(access_kind kind) { return kind == access_kind::write || kind == access_kind::atomic_write; }
+
+/// What of an access decides whether it conflicts with others.
+struct access {
+  access_kind kind;
+  bool is_group_scope = false;  ///< of an atomic access: it is atomic for its own work-group only
+};
+
+/// Who of a work-group has accessed a byte: the last item, and the latest time at which another one did. Time 0: never.
+struct group_accesses {
   stamp last;
   std::uint32_t others_time = 0;
 };
+using access_list = std::vector<group_accesses>;
 
-/// The accesses to one byte.
+/// The atomic accesses to a byte since the last plain write. An atomic access may conflict with any of them, because
+/// atomic accesses do not order each other.
+struct atomic_accesses {
+  access_list reads[2], writes[2];  // of device scope, of group scope
+};
+
+/// The accesses to one byte. The numbers of lists are 1 + their place among all lists, or 0: there is none.
 struct byte_log {
-  stamp written;  // time 0: never
-  group_readers read;
-  std::uint32_t more_readers = 0;  // of other groups: 1 + the place in the list of lists
-  bool is_atomic = false;          // the last write was
+  stamp written;  // by the last plain write; time 0: never
+  group_accesses read;
+  std::uint32_t more_readers = 0;
+  std::uint32_t atomics = 0;
 };
 
 /// A pair of accesses that conflict.
@@ -39,7 +57,7 @@ struct conflict {
 class access_log {
  public:
   /// Notes an access. Returns true, and fills `found`, if it conflicts with an earlier one.
-  bool note(std::uint64_t address, std::uint32_t bytes, access_kind kind, const group_clock& clock, std::uint32_t item,
+  bool note(std::uint64_t address, std::uint32_t bytes, access now, const group_clock& clock, std::uint32_t item,
             conflict& found);
   void clear();
 
@@ -47,7 +65,7 @@ class access_log {
   static constexpr std::uint64_t page_bytes = 4096;
   using page = std::array<byte_log, page_bytes>;
 
-  bool check(byte_log& log, access_kind kind, const group_clock& clock, std::uint32_t item, conflict& found);
+  bool check(byte_log& log, access now, const group_clock& clock, std::uint32_t item, conflict& found);
   void note_reader(byte_log& log, stamp now, const group_clock& clock);
   page& page_of(std::uint64_t address);
 
@@ -55,7 +73,8 @@ class access_log {
   std::vector<std::unique_ptr<page>> spare_;
   std::uint64_t last_number_ = ~std::uint64_t{0};
   page* last_ = nullptr;
-  std::vector<std::vector<group_readers>> readers_;
+  std::vector<access_list> readers_;
+  std::vector<atomic_accesses> atomics_;
 };
 
 }  // namespace emulator

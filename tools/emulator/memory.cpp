@@ -33,7 +33,7 @@ std::string hexadecimal(u64 value) {
 
 template <typename Flags>
 bool are_set(Flags flags, access_kind kind, u32 bytes) {
-  if (kind != access_kind::read) {
+  if (only_writes(kind)) {
     std::fill_n(flags, bytes, true);
     return true;
   }
@@ -44,13 +44,12 @@ void check_race(warp& self, const instruction& what, u32 lane, u64 address, u32 
                 bool is_shared) {
   conflict found{};
   access_log& log = is_shared ? self.group().shared_log() : self.group().launch().global_log;
-  if (!log.note(address, bytes, kind, self.group().clock(), self.item(lane), found)) return;
+  if (!log.note(address, bytes, {kind, what.is_group_scope}, self.group().clock(), self.item(lane), found)) return;
   const u32 size = self.group().size();
   self.fail(is_shared ? fault_kind::local_race : fault_kind::global_race, what, lane,
-            std::string(kind == access_kind::read ? "reads " : "writes ") + hexadecimal(found.address) +
-                ", which work-item " + std::to_string(found.other_item % size) + " of work-group " +
-                std::to_string(found.other_item / size) + (found.other_wrote ? " has written" : " has read") +
-                ", and nothing orders the two");
+            std::string(only_reads(kind) ? "reads " : "writes ") + hexadecimal(found.address) + ", which work-item " +
+                std::to_string(found.other_item % size) + " of work-group " + std::to_string(found.other_item / size) +
+                (found.other_wrote ? " has written" : " has read") + ", and nothing orders the two");
 }
 
 u64 address_of(warp& self, const instruction& what, u32 lane) {
@@ -73,9 +72,13 @@ void count(warp& self, const instruction& what, lane_mask active) {
   count_access(self, what, {addresses, active, static_cast<u32>(what.bytes) * what.count});
 }
 
-// The order that an atomic access makes. A release publishes at the address, an acquire takes over from there.
+// The order that an atomic access makes. A release publishes at the address, an acquire takes over from there. Local
+// memory orders nothing between groups.
+bool orders_groups(const instruction& what, u64 address) {
+  return !what.is_group_scope && what.order != memory_order::plain && space_of(what, address) == memory_space::global;
+}
 void order_load(warp& self, const instruction& what, u32 lane, u64 address) {
-  if (what.is_group_scope || what.order == memory_order::plain) return;
+  if (!orders_groups(what, address)) return;
   const view& published = self.group().launch().published[address];
   const bool acquires = what.order == memory_order::acquire || what.order == memory_order::acq_rel;
   if (acquires)
@@ -84,7 +87,7 @@ void order_load(warp& self, const instruction& what, u32 lane, u64 address) {
     self.group().clock().relaxed_load(self.item(lane), published);
 }
 void order_store(warp& self, const instruction& what, u32 lane, u64 address, bool replaces) {
-  if (what.is_group_scope || what.order == memory_order::plain) return;
+  if (!orders_groups(what, address)) return;
   view& published = self.group().launch().published[address];
   if (replaces) published.clear();
   const bool releases = what.order == memory_order::release || what.order == memory_order::acq_rel;
@@ -99,12 +102,12 @@ void atomic(warp& self, const instruction& what, lane_mask active) {
   self.group().launch().statistics.atomics += static_cast<u64>(std::popcount(active));
   for_lanes(active, [&](u32 lane) {
     const u64 address = address_of(self, what, lane);
-    u8* bytes = checked_memory(self, what, lane, address, what.bytes, what.bytes, access_kind::atomic);
+    order_load(self, what, lane, address);
+    u8* bytes = checked_memory(self, what, lane, address, what.bytes, what.bytes, access_kind::atomic_update);
     T old;
     std::memcpy(&old, bytes, sizeof old);
     const T changed = Function(old, from_bits<T>(self.values(what.reads[1])[lane]));
     std::memcpy(bytes, &changed, sizeof changed);
-    order_load(self, what, lane, address);
     order_store(self, what, lane, address, false);
     self.values(what.writes[0])[lane] = to_bits(old);
   });
@@ -168,11 +171,12 @@ void count_access(warp& self, const instruction& what, const warp_access& access
 void load(warp& self, const instruction& what, lane_mask active) {
   count(self, what, active);
   const u32 bytes = static_cast<u32>(what.bytes) * what.count;
-  const bool is_atomic = what.order != memory_order::plain;
+  const bool is_ordered = what.order != memory_order::plain;
   for_lanes(active, [&](u32 lane) {
     const u64 address = address_of(self, what, lane);
-    const u8* memory = checked_memory(self, what, lane, address, bytes, bytes, access_kind::read);
-    if (is_atomic) order_load(self, what, lane, address);
+    if (is_ordered) order_load(self, what, lane, address);
+    const u8* memory = checked_memory(self, what, lane, address, bytes, bytes,
+                                      is_ordered ? access_kind::atomic_read : access_kind::read);
     u64 loaded[4];
     for (u32 i = 0; i < what.count; ++i) loaded[i] = element(memory + u64{i} * what.bytes, what);
     for (u32 i = 0; i < what.count; ++i) self.values(what.writes[i])[lane] = loaded[i];
@@ -190,14 +194,14 @@ void load_parameter(warp& self, const instruction& what, lane_mask active) {
 void store(warp& self, const instruction& what, lane_mask active) {
   count(self, what, active);
   const u32 bytes = static_cast<u32>(what.bytes) * what.count;
-  const bool is_atomic = what.order != memory_order::plain;
+  const bool is_ordered = what.order != memory_order::plain;
   for_lanes(active, [&](u32 lane) {
     const u64 address = address_of(self, what, lane);
-    u8* memory =
-        checked_memory(self, what, lane, address, bytes, bytes, is_atomic ? access_kind::atomic : access_kind::write);
+    u8* memory = checked_memory(self, what, lane, address, bytes, bytes,
+                                is_ordered ? access_kind::atomic_write : access_kind::write);
     for (u32 i = 0; i < what.count; ++i)
       std::memcpy(memory + u64{i} * what.bytes, &self.values(what.reads[1 + i])[lane], what.bytes);
-    if (is_atomic) order_store(self, what, lane, address, true);
+    if (is_ordered) order_store(self, what, lane, address, true);
   });
 }
 

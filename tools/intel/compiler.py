@@ -14,7 +14,7 @@ from in_flight import loops
 PACKAGES = ("intel-ocloc", "libigc2", "libigc2-tools", "libigdfcl2")  # ocloc opens the libraries by name
 # Members of .ze_info by the names that this module gives them.
 FIGURES = {"simd_size": "simd", "grf_count": "registers", "spill_size": "spill", "private_size": "private"}
-FORMAT = 3  # increase it when the figures change their meaning: the cache has older ones
+SILENT_END = "ocloc reported no error, but ended with status"
 
 
 def find():
@@ -49,10 +49,13 @@ class compiler:
     def __init__(self, versions):
         program = next((sid_packages.place("intel") / "usr/bin").glob("ocloc*"))
         self.command = sid_packages.command("intel", program)
+        self.reading = b"".join(pathlib.Path(file).read_bytes() for file in (loops.__file__, __file__))  # its results are in the cache
         self.version = f"ocloc {versions['intel-ocloc']}, IGC {versions['libigc2']}"
 
     def run(self, *arguments):
-        return subprocess.run([str(part) for part in (*self.command, *arguments)], capture_output=True, text=True, errors="replace")
+        # Some commands of ocloc, such as `query`, write files to the current folder.
+        with tempfile.TemporaryDirectory() as folder:
+            return subprocess.run([str(part) for part in (*self.command, *arguments)], capture_output=True, text=True, errors="replace", cwd=folder)
 
     def find_versions(self):
         listed = re.search(r"<device_type> can be: (.*?), ip version", self.run("compile", "--help").stdout)
@@ -61,7 +64,9 @@ class compiler:
 
     def versions_by_name(self):
         """{name of a device, a release such as xe-hpg, or a family: versions of GPUs}. Empty if the help text has another form."""
-        return gpu_cache.remembered("intel/names", (FORMAT, self.version), self.find_versions)
+        # A name without a version, or no name at all, may come from a command that could not run.
+        return gpu_cache.remembered("intel/names", (self.version, self.reading), self.find_versions,
+                                    is_kept=lambda names: names and all(names.values()))
 
     def compile_module(self, module, device):
         with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +77,7 @@ class compiler:
             binary = next((file for file in folder.glob("binary*") if file.suffix != ".spv"), None)
             if done.returncode or binary is None:
                 lines = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line]
-                return {"error": " | ".join(dict.fromkeys(lines)) or f"ocloc ended with status {done.returncode}"}
+                return {"error": " | ".join(dict.fromkeys(lines)) or f"{SILENT_END} {done.returncode}"}
             self.run("disasm", "-file", binary, "-dump", folder / "parts", "-device", device)
             kernels = kernel_figures((folder / "parts/.ze_info").read_text())
             named, found_loops = {}, {}
@@ -86,6 +91,7 @@ class compiler:
             return {"kernels": named, "loops": found_loops} if named else {"error": "the compiler's output has no kernels"}
 
     def compile(self, module, device):
-        """{"kernels": {name: figures}} or {"error": text}. The cache keeps both."""
-        return gpu_cache.remembered("intel/results", (FORMAT, self.version, device, module),
-                                    lambda: self.compile_module(module, device))
+        """{"kernels": {name: figures}} or {"error": text}. The cache keeps both, but not the end of a compiler that was killed."""
+        return gpu_cache.remembered("intel/results", (self.version, self.reading, device, module),
+                                    lambda: self.compile_module(module, device),
+                                    is_kept=lambda result: not result.get("error", "").startswith(SILENT_END))

@@ -290,3 +290,20 @@ TEST_CASE("a scaler compiles what its steps are made of, and nothing else") {
   CHECK(cache.families() == std::set<std::string>{"scaler/inspect_step", "scaler/update", "tensors/convert"});
   sycl::free(gradient, engine.queue());
 }
+
+TEST_CASE("a scaler compiles what the steps of an FP64 list are made of when it prepares the list") {
+  const own_cache cache;
+  const syclamp::engine engine;
+  const device_array<double> gradient(engine, 1, 0.0);
+  const tensor_list list(engine, array_view(gradient.data(), 1));
+  loss_scaler scaler(engine);
+  scaler.prepare(list);
+  const std::set<std::string> prepared = cache.families();
+  // The scaler compiles its usual steps before it knows a list.
+  CHECK(prepared == std::set<std::string>{"scaler/inspect_step", "scaler/scaler", "scaler/update", "tensors/inspect"});
+  scaler.begin_step();
+  scaler.inspect(list);
+  scaler.update();
+  engine.wait();
+  CHECK(cache.families() == prepared);
+}

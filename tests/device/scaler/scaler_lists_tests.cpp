@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "engine/device_memory.hpp"
 #include "tests/support/devices.hpp"
@@ -53,6 +54,30 @@ TEST_CASE("a scaler holds a bounded number of lists, however many it has seen", 
     CAPTURE(list);
     CHECK(entry.first_nonfinite_name == (is_bad ? "tensor of list " + std::to_string(list) : ""));
   }
+}
+
+TEST_CASE("a scaler inspects lists in which only some types are those of gradients", "[lists]") {
+  const engine& engine = any_engine();
+  constexpr std::uint64_t count = 70'000;
+  const device_buffer<float> singles(engine.queue(), std::vector<float>(count, 1.0f));
+  const device_buffer<std::uint8_t> bytes(engine.queue(), {0x00, 0x38, 0x7f, 0x01});  // E4M3: 0, 1, NaN, subnormal
+  const bool is_first = GENERATE(true, false);
+  CAPTURE(is_first);
+  const tensor gradient{.data = array_view(singles.data(), count)};
+  const tensor other{.data = array_view(bytes.data(), 4, element_type::float8_e4m3)};
+  const tensor_list list(engine, is_first ? std::vector{other, gradient} : std::vector{gradient, other});
+  loss_scaler scaler(engine, {.init_scale = 4});
+  scaler.begin_step();
+  scaler.inspect(list);
+  scaler.update();
+  const step_record record = scaler.outcome();
+  CHECK(record.elements == count + 4);
+  CHECK(record.nan_count == 1);
+  CHECK(record.inf_count == 0);
+  CHECK(record.zero_count == 1);
+  CHECK(record.subnormal_count == 1);
+  CHECK(record.first_nonfinite_tensor == (is_first ? 0u : 1u));
+  CHECK(record.first_nonfinite == 2);
 }
 
 TEST_CASE("a list that is dropped in the middle of a step is kept until its record is written", "[lists]") {

@@ -295,7 +295,7 @@ class GradScaler(torch.amp.GradScaler):
         return _Engine
 
     def state_dict(self) -> dict[str, Any]:
-        """The entries of torch.amp.GradScaler.state_dict, which it can load, and ``syclamp``, what a policy remembers besides.
+        """The entries of torch.amp.GradScaler.state_dict, which it can load, and ``syclamp``, the other counters of the policy.
 
         The ledger is not part of the state.
         """
