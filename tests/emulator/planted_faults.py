@@ -84,6 +84,11 @@ FAULTS = [
           "what a step sees of many chunks is what the oracle sees, whichever of them is bad", "race in global memory"),
     Fault("local memory that nobody has written", "tensors/inspect", "", r"(?m)^\s*st\.shared\.b64 .*$", "",
           "inspect finds a bad element wherever it is - float16", "uninitialised memory"),
+    Fault("counters that are atomic for one group only", "tensors/exponents", "",
+          r"atom\.relaxed\.gpu\.global\.add", "atom.relaxed.cta.global.add", "the histogram counts exponents, and no zeros - float16",
+          "race in global memory"),
+    Fault("counters in local memory that nobody has cleared", "tensors/exponents", "sycl_kernels/tensors/exponents.hpp",
+          r"bins\[i\] = 0;", ";", "the histogram counts exponents, and no zeros - float16", "uninitialised memory"),
 ]
 
 
