@@ -294,8 +294,8 @@ TEST_CASE("a scaler compiles what its steps are made of, and nothing else") {
 TEST_CASE("a scaler compiles what the steps of an FP64 list are made of when it prepares the list") {
   const own_cache cache;
   const syclamp::engine engine;
-  const device_array<double> gradient(engine, 1, 0.0);
-  const tensor_list list(engine, array_view(gradient.data(), 1));
+  const device_array<std::uint64_t> gradient(engine, 1, 0);
+  const tensor_list list(engine, array_view(gradient.data(), 1, element_type::float64));
   loss_scaler scaler(engine);
   scaler.prepare(list);
   const std::set<std::string> prepared = cache.families();
