@@ -53,7 +53,7 @@ def intel(data):
     for width in sorted({figures["simd"] for row in data["kernels"].values() for figures in row.values()}):
         simd.append([width, *(sum(row[device]["simd"] == width for row in data["kernels"].values() if device in row)
                               for device in devices)])
-    refused = "".join(f"- `{family}` is not for {', '.join(entry['devices'])}: {entry['reason']}\n"
+    refused = "".join(f"- `{family.replace('-', '/', 1)}` is not for {', '.join(entry['devices'])}: {entry['reason']}\n"
                       for family, entry in data["refused"].items())
     checked = [["release of GPUs", "device", "GPU", "profile", "FP64", "compared"]]
     for device, entry in sorted({**data["devices"], **data["checked_devices"]}.items(), key=lambda item: item[1]["release"]):
