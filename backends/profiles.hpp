@@ -16,6 +16,7 @@ inline constexpr auto profiles = std::to_array<profile>({
 #include "backends/intel_xe_hpg.inc"
 #include "backends/intel_gpu.inc"
 #include "backends/nvidia_gpu.inc"
+#include "backends/amd_rdna.inc"
 #include "backends/amd_gpu.inc"
 #include "backends/generic.inc"
 });

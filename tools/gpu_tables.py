@@ -89,10 +89,10 @@ def amd(data):
     devices = list(data["devices"])
     rows = [["kernel", *(f"{device} VGPRs" for device in devices), "SGPR spills", "wave", "local memory"]]
     for name, by_device in data["kernels"].items():
-        waves = " / ".join(dict.fromkeys(str(by_device[device]["wave"]) for device in devices))
+        waves, local = (" / ".join(dict.fromkeys(str(by_device[device][part]) for device in devices)) for part in ("wave", "local memory"))
         spills = [by_device[device]["sgpr spills"] for device in devices]
         rows.append([name, *(by_device[device]["vgprs"] for device in devices), " / ".join(map(str, spills)) if any(spills) else "", waves,
-                     by_device[devices[0]]["local memory"]])
+                     local])
     scratch = "".join(f"- `{name}`: {entry['reason']}\n" for name, entry in data["spills"].items())
     faults = {"spill vector registers": lambda figures: figures["vgpr spills"], "have scratch memory": lambda figures: figures["scratch"],
               "call functions": lambda figures: figures.get("calls"),

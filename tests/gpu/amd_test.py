@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every kernel of the profile amd_gpu compiles with LLVM for AMD GPUs, within the figures of tests/gpu/amd.json.
+"""Every kernel compiles with LLVM for AMD GPUs, with the profile that each has, within the figures of tests/gpu/amd.json.
 
     amd_test.py [--build FOLDER]            compares; ends with status 77 if the compiler is not in the cache
     amd_test.py [--build FOLDER] --write    writes the figures of the compiler in the cache

@@ -96,6 +96,7 @@ TEST_CASE("every device gets a profile that fits, even if it has no more than SY
       {{.is_cpu = true, .vendor_id = backends::amd_vendor}, "cpu"},
       {{.is_gpu = true, .vendor_id = backends::nvidia_vendor, .min_sub_group_size = 32}, "nvidia_gpu"},
       {{.is_gpu = true, .vendor_id = backends::amd_vendor, .min_sub_group_size = 64}, "amd_gpu"},
+      {{.is_gpu = true, .vendor_id = backends::amd_vendor, .min_sub_group_size = 32}, "amd_rdna"},
       // Both profiles for Intel GPUs have groups of 512.
       {{.is_gpu = true, .vendor_id = backends::intel_vendor, .min_sub_group_size = 8}, "generic"},
       {{.is_gpu = true, .vendor_id = backends::intel_vendor, .min_sub_group_size = 16}, "generic"},

@@ -27,6 +27,8 @@ TEST_CASE("a device gets the profile of its family") {
   CHECK(choose({.is_cpu = true, .vendor_id = backends::intel_vendor, .min_sub_group_size = 8}).name == "cpu");
   CHECK(choose({.is_gpu = true, .vendor_id = backends::nvidia_vendor}).name == "nvidia_gpu");
   CHECK(choose({.is_gpu = true, .vendor_id = backends::amd_vendor}).name == "amd_gpu");
+  CHECK(choose({.is_gpu = true, .vendor_id = backends::amd_vendor, .min_sub_group_size = 64}).name == "amd_gpu");
+  CHECK(choose({.is_gpu = true, .vendor_id = backends::amd_vendor, .min_sub_group_size = 32}).name == "amd_rdna");
   CHECK(choose({.is_gpu = true, .vendor_id = 0xffff}).name == "generic");
   CHECK(choose({}).name == "generic");
 }
