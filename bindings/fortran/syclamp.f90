@@ -5,7 +5,8 @@
 !   type(engine) :: device
 !   call device%create()
 !
-! All calls have the optional arguments stat and errmsg. Without stat, an error ends the program with its message.
+! Calls that can fail have the optional arguments stat and errmsg. Without stat, an error ends the program with its
+! message.
 ! docs/fortran.md explains the rest. The modules syclamp_device_calls and syclamp_training_calls have the C functions.
 module syclamp
   use syclamp_types, c_tensor_struct => c_tensor, c_parameter_struct => c_parameter

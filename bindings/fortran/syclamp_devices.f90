@@ -99,10 +99,12 @@ contains
   end function
 
   ! Counters of kernels and waits.
-  type(engine_statistics) function statistics(self)
+  type(engine_statistics) function statistics(self, stat, errmsg)
     class(engine), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     statistics%struct_size = c_sizeof(statistics)
-    call finish(syclamp_engine_get_statistics(self%handle(), statistics))
+    call finish(syclamp_engine_get_statistics(self%handle(), statistics), stat, errmsg)
   end function
 
   ! Allocates a block. kind: device_kind (default), shared_kind or host_kind.
@@ -272,28 +274,32 @@ contains
     call finish(syclamp_memory_fill(self%owner%handle(), self%start, value, self%size_in_bytes), stat, errmsg)
   end subroutine
 
-  ! FP32 numbers as the bits of FP16 (default) or BF16 numbers, rounded to nearest even.
-  function round_to_bits(values, type) result(bits)
+  ! FP32 numbers as the bits of FP16 (default) or BF16 numbers, rounded to nearest even. After an error all are 0.
+  function round_to_bits(values, type, stat, errmsg) result(bits)
     real(real32), contiguous, target, intent(in) :: values(:)
     integer(c_int32_t), intent(in), optional :: type
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     integer(int16), allocatable, target :: bits(:)
     integer(c_int32_t) :: format
     format = float16
     if (present(type)) format = type
-    allocate (bits(size(values)))
-    call finish(syclamp_host_round(c_loc(values), format, c_loc(bits), size(values, kind=c_size_t)))
+    allocate (bits(size(values)), source=0_int16)
+    call finish(syclamp_host_round(c_loc(values), format, c_loc(bits), size(values, kind=c_size_t)), stat, errmsg)
   end function
 
-  ! The FP32 numbers of FP16 (default) or BF16 bits, exactly.
-  function widen_bits(bits, type) result(values)
+  ! The FP32 numbers of FP16 (default) or BF16 bits, exactly. After an error all are 0.
+  function widen_bits(bits, type, stat, errmsg) result(values)
     integer(int16), contiguous, target, intent(in) :: bits(:)
     integer(c_int32_t), intent(in), optional :: type
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     real(real32), allocatable, target :: values(:)
     integer(c_int32_t) :: format
     format = float16
     if (present(type)) format = type
-    allocate (values(size(bits)))
-    call finish(syclamp_host_widen(c_loc(bits), format, c_loc(values), size(bits, kind=c_size_t)))
+    allocate (values(size(bits)), source=0.0_real32)
+    call finish(syclamp_host_widen(c_loc(bits), format, c_loc(values), size(bits, kind=c_size_t)), stat, errmsg)
   end function
 
   ! The version of the library.

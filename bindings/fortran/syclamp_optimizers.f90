@@ -37,11 +37,16 @@ module syclamp_optimizers
 
 contains
 
-  ! The default settings of a kind, such as sgd or adamw.
-  type(optimizer_settings) function default_settings(kind) result(settings)
+  ! The default settings of a kind, such as sgd or adamw. After an error struct_size is 0, so no call accepts them.
+  type(optimizer_settings) function default_settings(kind, stat, errmsg) result(settings)
     integer(c_int32_t), intent(in) :: kind
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: status
     settings%struct_size = c_sizeof(settings)
-    call finish(syclamp_optimizer_defaults(kind, settings))
+    status = syclamp_optimizer_defaults(kind, settings)
+    if (status /= syclamp_ok) settings = optimizer_settings()
+    call finish(status, stat, errmsg)
   end function
 
   ! Makes an optimizer of one group, or of as many groups as there are settings.
@@ -132,14 +137,16 @@ contains
   end subroutine
 
   ! The learning rate of a group (default 0), before the schedule.
-  real(real64) function get_lr(self, group) result(lr)
+  real(real64) function get_lr(self, group, stat, errmsg) result(lr)
     class(optimizer), intent(in) :: self
     integer(c_int32_t), intent(in), optional :: group
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: chosen
     chosen = 0
     if (present(group)) chosen = group
     lr = 0
-    call finish(syclamp_optimizer_get_lr(self%handle(), chosen, lr))
+    call finish(syclamp_optimizer_get_lr(self%handle(), chosen, lr), stat, errmsg)
   end function
 
   ! Sets the learning-rate schedule of all groups.
@@ -155,25 +162,29 @@ contains
   end subroutine
 
   ! The steps that the device has finished so far. Does not wait.
-  type(optimizer_progress) function progress(self, group)
+  type(optimizer_progress) function progress(self, group, stat, errmsg)
     class(optimizer), intent(in) :: self
     integer(c_int32_t), intent(in), optional :: group
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: chosen
     chosen = 0
     if (present(group)) chosen = group
     progress%struct_size = c_sizeof(progress)
-    call finish(syclamp_optimizer_get_progress(self%handle(), chosen, progress))
+    call finish(syclamp_optimizer_get_progress(self%handle(), chosen, progress), stat, errmsg)
   end function
 
   ! The number of applied steps of a group (default 0). Waits.
-  integer(int64) function steps(self, group)
+  integer(int64) function steps(self, group, stat, errmsg)
     class(optimizer), intent(in) :: self
     integer(c_int32_t), intent(in), optional :: group
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: chosen
     chosen = 0
     if (present(group)) chosen = group
     steps = 0
-    call finish(syclamp_optimizer_steps(self%handle(), chosen, steps))
+    call finish(syclamp_optimizer_steps(self%handle(), chosen, steps), stat, errmsg)
   end function
 
   ! Copies the FP32 weights of tensor number `index`, from 1, to an array of the same size. Waits.

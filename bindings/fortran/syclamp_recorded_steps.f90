@@ -66,11 +66,13 @@ contains
   end subroutine
 
   ! True if there is a graph; false if each run makes the calls.
-  logical function is_recorded(self)
+  logical function is_recorded(self, stat, errmsg)
     class(recorded_step), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: recorded
     recorded = 0
-    call finish(syclamp_recorded_step_is_recorded(self%handle(), recorded))
+    call finish(syclamp_recorded_step_is_recorded(self%handle(), recorded), stat, errmsg)
     is_recorded = recorded /= 0
   end function
 

@@ -38,14 +38,19 @@ module syclamp_scalers
 
 contains
 
-  ! The policy of a framework, or of syclamp by default.
-  type(scaling_policy) function scaling_preset(name) result(policy)
+  ! The policy of a framework, or of syclamp by default. After an error its struct_size is 0, so no call accepts it.
+  type(scaling_policy) function scaling_preset(name, stat, errmsg) result(policy)
     character(*), intent(in), optional :: name
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     character(kind=c_char), allocatable, target :: text(:)
+    integer(c_int32_t) :: status
     text = to_c("syclamp")
     if (present(name)) text = to_c(name)
     policy%struct_size = c_sizeof(policy)
-    call finish(syclamp_policy_preset(c_loc(text), policy))
+    status = syclamp_policy_preset(c_loc(text), policy)
+    if (status /= syclamp_ok) policy = scaling_policy()
+    call finish(status, stat, errmsg)
   end function
 
   ! The name of an outcome, such as skipped_inf.
@@ -266,11 +271,16 @@ contains
     call finish(status, stat, errmsg)
   end subroutine
 
-  ! The present policy.
-  type(scaling_policy) function get_policy(self) result(policy)
+  ! The present policy. After an error its struct_size is 0, so no call accepts it.
+  type(scaling_policy) function get_policy(self, stat, errmsg) result(policy)
     class(loss_scaler), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: status
     policy%struct_size = c_sizeof(policy)
-    call finish(syclamp_scaler_get_policy(self%handle(), policy))
+    status = syclamp_scaler_get_policy(self%handle(), policy)
+    if (status /= syclamp_ok) policy = scaling_policy()
+    call finish(status, stat, errmsg)
   end function
 
   ! Changes the policy from the next update on.

@@ -81,10 +81,12 @@ contains
   end subroutine
 
   ! The sizes of a list.
-  type(tensor_list_info) function describe(self) result(info)
+  type(tensor_list_info) function describe(self, stat, errmsg) result(info)
     class(tensor_list), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     info%struct_size = c_sizeof(info)
-    call finish(syclamp_tensor_list_describe(self%handle(), info))
+    call finish(syclamp_tensor_list_describe(self%handle(), info), stat, errmsg)
   end function
 
   ! Sets the addresses of all tensors; null: the tensor is absent.

@@ -50,6 +50,7 @@ program fortran_tests
   use, intrinsic :: iso_fortran_env
   use call_tests
   use checks
+  use error_tests
   use holders
   use recorded_training
   use syclamp
@@ -59,6 +60,7 @@ program fortran_tests
   if (mode == "stop") call stop_with_message()
   call test_assignment()
   call test_errors()
+  call test_functions_that_fail()
   call test_tensors()
   call test_memory()
   call test_groups_and_storage()
