@@ -21,7 +21,7 @@ module syclamp_devices
   end type
 
   ! A block of device memory, or an array of the program that the device may use. Lists and optimizers that use the block
-  ! keep it. The object that made the block frees it. Its copies refer to the same block, but do not own it.
+  ! keep it. The object that made the block frees it. Copies and views refer to the same block, but do not own it.
   type :: device_memory
     private
     type(engine) :: owner
@@ -32,6 +32,7 @@ module syclamp_devices
     procedure :: create => create_memory
     procedure, private :: adopt_real32, adopt_int16
     generic :: adopt => adopt_real32, adopt_int16
+    procedure :: view
     procedure :: free => free_memory
     procedure :: address
     procedure :: bytes
@@ -185,7 +186,21 @@ contains
     call adopt(self, owner, c_loc(values), 2 * size(values, kind=int64), stat, errmsg)
   end subroutine
 
-  ! Frees the block, unless this is a copy. Finalization does the same.
+  ! Refers to memory of the device that something else owns, such as a part of a block or the numbers of a consensus_sum.
+  subroutine view(self, owner, start, bytes, stat, errmsg)
+    class(device_memory), intent(inout) :: self
+    type(engine), intent(in) :: owner
+    type(c_ptr), intent(in) :: start
+    integer(int64), intent(in) :: bytes
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call self%free(stat, errmsg)
+    self%owner = owner
+    self%start = start
+    self%size_in_bytes = bytes
+  end subroutine
+
+  ! Frees the block, unless this is a copy or a view. Finalization does the same.
   subroutine free_memory(self, stat, errmsg)
     class(device_memory), intent(inout) :: self
     integer, intent(out), optional :: stat
@@ -199,9 +214,12 @@ contains
     call finish(status, stat, errmsg)
   end subroutine
 
-  type(c_ptr) function address(self)
+  ! The address of the block, or of the byte that is `offset` bytes behind it.
+  type(c_ptr) function address(self, offset)
     class(device_memory), intent(in) :: self
+    integer(int64), intent(in), optional :: offset
     address = self%start
+    if (present(offset)) address = transfer(transfer(self%start, offset) + offset, address)
   end function
 
   integer(int64) function bytes(self)

@@ -19,6 +19,8 @@ module syclamp_optimizers
     integer(c_int32_t) :: gradient_type = float32, model_type = float32
     character(:), allocatable :: name
     integer(c_int32_t) :: group = 0
+    logical :: replicated = .false.  ! all ranks hold the same gradient
+    type(c_ptr) :: master = c_null_ptr  ! FP32 weights; null: the library allocates them and copies the model
   end type
 
   type, extends(object) :: optimizer
@@ -79,6 +81,8 @@ contains
       described(i)%gradient_type = parameters(i)%gradient_type
       described(i)%model_type = parameters(i)%model_type
       described(i)%group = parameters(i)%group
+      described(i)%replicated = merge(1, 0, parameters(i)%replicated)
+      described(i)%master = parameters(i)%master
       if (allocated(parameters(i)%name)) then
         do j = 1, len(parameters(i)%name)
           names(j, i) = parameters(i)%name(j:j)

@@ -11,7 +11,17 @@ module syclamp_scalers
   use syclamp_optimizers
   implicit none
   private
-  public :: loss_scaler, scaling_preset, outcome_name, save_checkpoint, load_checkpoint
+  public :: loss_scaler, scaling_preset, outcome_name, status_name, save_checkpoint, load_checkpoint, consensus_sum
+
+  ! A function of yours that replaces `count` real32 numbers in device memory by their sums over all ranks. It returns 0, or
+  ! any other number to report a failure. Its address goes to scaler_options%consensus_sum.
+  abstract interface
+    integer(c_int32_t) function consensus_sum(user, device_numbers, count) bind(c)
+      import
+      type(c_ptr), value :: user, device_numbers
+      integer(c_size_t), value :: count
+    end function
+  end interface
 
   type, extends(object) :: loss_scaler
   contains
@@ -60,7 +70,14 @@ contains
     name = fortran_text(syclamp_step_outcome_name(outcome))
   end function
 
-  ! Makes a scaler. To let ranks decide together, pass scaler_options with a function `consensus_sum`.
+  ! The name of the status of a step, such as at_floor.
+  function status_name(status) result(name)
+    integer(c_int32_t), intent(in) :: status
+    character(:), allocatable :: name
+    name = fortran_text(syclamp_step_status_name(status))
+  end function
+
+  ! Makes a scaler. To let ranks decide together, pass scaler_options with the address of a `consensus_sum`.
   subroutine create_scaler(self, owner, policy, options, stat, errmsg)
     class(loss_scaler), intent(inout) :: self
     type(engine), intent(in) :: owner
@@ -215,26 +232,34 @@ contains
     call finish(syclamp_scaler_resume(self%handle()), stat, errmsg)
   end subroutine
 
-  ! The present scale. Waits.
-  real(real32) function get_scale(self, stat, errmsg) result(present_scale)
+  ! The present scale of a group (default 0). Waits.
+  real(real32) function get_scale(self, group, stat, errmsg) result(present_scale)
     class(loss_scaler), intent(in) :: self
+    integer(c_int32_t), intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: chosen
+    chosen = 0
+    if (present(group)) chosen = group
     present_scale = 0
-    call finish(syclamp_scaler_get_scale(self%handle(), 0_c_int32_t, present_scale), stat, errmsg)
+    call finish(syclamp_scaler_get_scale(self%handle(), chosen, present_scale), stat, errmsg)
   end function
 
-  ! The record of the last update. Waits.
-  subroutine outcome(self, record, stat, errmsg)
+  ! The record of the last update. group: with several scales, the group of the scale (default 0). Waits.
+  subroutine outcome(self, record, group, stat, errmsg)
     class(loss_scaler), intent(in) :: self
     type(step_record), intent(out) :: record
+    integer(c_int32_t), intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: chosen
+    chosen = 0
+    if (present(group)) chosen = group
     record%struct_size = c_sizeof(record)
-    call finish(syclamp_scaler_outcome(self%handle(), 0_c_int32_t, record), stat, errmsg)
+    call finish(syclamp_scaler_outcome(self%handle(), chosen, record), stat, errmsg)
   end subroutine
 
-  ! The records of the ledger, oldest first. Does not wait.
+  ! The records of the ledger, oldest first. With several scales, one record per step and scale. Does not wait.
   subroutine records(self, ledger, stat, errmsg)
     class(loss_scaler), intent(in) :: self
     type(step_record), allocatable, target, intent(out) :: ledger(:)

@@ -19,6 +19,8 @@ module syclamp_tensors
     integer(c_int32_t) :: type = float32
     character(:), allocatable :: name
     integer(c_int32_t) :: group = 0
+    logical :: replicated = .false.  ! all ranks hold the same tensor
+    logical :: read_only = .false.  ! operations must not write it
   end type
 
   type, extends(object) :: tensor_list
@@ -67,6 +69,8 @@ contains
       described(i)%count = tensors(i)%count
       described(i)%type = tensors(i)%type
       described(i)%group = tensors(i)%group
+      described(i)%replicated = merge(1, 0, tensors(i)%replicated)
+      described(i)%read_only = merge(1, 0, tensors(i)%read_only)
       if (allocated(tensors(i)%name)) then
         do j = 1, len(tensors(i)%name)
           names(j, i) = tensors(i)%name(j:j)

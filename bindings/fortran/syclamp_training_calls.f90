@@ -23,6 +23,11 @@ module syclamp_training_calls
       integer(c_int32_t), value :: outcome
       type(c_ptr) :: status
     end function
+    function syclamp_step_status_name(status) bind(c) result(name)
+      import
+      integer(c_int32_t), value :: status
+      type(c_ptr) :: name
+    end function
     function syclamp_scaler_create(engine, policy, options, scaler) bind(c) result(status)
       import
       type(c_ptr), value :: engine, policy

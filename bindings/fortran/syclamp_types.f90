@@ -29,6 +29,10 @@ module syclamp_types
     outcome_skipped_scale_held = 3, outcome_stopped = 4, outcome_skipped_by_user = 5, outcome_norm_overflow = 6, &
     outcome_skipped_jointly = 7, outcome_accumulated = 8, outcome_no_gradients = 9, outcome_invalid_number = 10
 
+  ! Warnings about a step: values of step_record%status; the names are those of `status_name`.
+  integer(c_int32_t), parameter :: status_ok = 0, status_at_floor = 1, status_nan_persistent = 2, &
+    status_too_many_skips = 3, status_norm_overflow = 4, status_stopped = 5, status_invalid_number = 6
+
   ! Formats of a ledger, modes of a policy, actions of a policy that gives up.
   integer(c_int32_t), parameter :: ledger_csv = 0, ledger_json_lines = 1
   integer(c_int32_t), parameter :: scaling_dynamic = 0, scaling_fixed = 1, scaling_disabled = 2

@@ -22,7 +22,7 @@ enum class step_outcome : std::uint32_t {
   skipped_by_user,  ///< skipped by the caller, by a spike guard, or because an optimizer has thrown; the scale does not
                     ///< move
   norm_overflow,    ///< skipped: all gradients are finite, but the norm for clipping is not; the scale does not move
-  skipped_jointly,  ///< skipped because of other gradients of the same joint step, rank or group
+  skipped_jointly,  ///< skipped because of gradients of another optimizer or group of the same step
   accumulated,      ///< finite gradients were added to a sum; nothing was applied yet
   no_gradients,     ///< there were no gradients: neither clean nor skipped
   invalid_number,  ///< skipped: a limit or a learning rate in device memory is negative or NaN, or the learning rate is

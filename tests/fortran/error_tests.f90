@@ -42,7 +42,7 @@ contains
     policy = no_scaler%get_policy(stat, message)
     call check(stat == syclamp_invalid_handle .and. index(message, "syclamp_scaler_get_policy") == 1 .and. &
       policy%struct_size == 0 .and. policy%growth_interval == 0, "the policy of no scaler")
-    call check(no_scaler%get_scale(stat, message) == 0 .and. stat == syclamp_invalid_handle, "the scale of no scaler")
+    call check(no_scaler%get_scale(stat=stat, errmsg=message) == 0 .and. stat == syclamp_invalid_handle, "the scale of no scaler")
 
     settings = default_settings(99, stat, message)
     call check(stat == syclamp_invalid_argument .and. index(message, "99") > 0, "an unknown optimizer is reported")

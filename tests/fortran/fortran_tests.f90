@@ -53,6 +53,7 @@ program fortran_tests
   use error_tests
   use holders
   use recorded_training
+  use scale_tests
   use syclamp
   implicit none
   character(16) :: mode
@@ -65,6 +66,8 @@ program fortran_tests
   call test_memory()
   call test_groups_and_storage()
   call test_training()
+  call test_scales()
+  call test_ranks()
   call test_accumulation()
   call test_resume()
   call test_states()

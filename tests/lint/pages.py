@@ -12,7 +12,8 @@ CPP_SOURCES = ("tests/device/scaler/scaling_page_tests.cpp", "tests/device/scale
 GUIDES = (("cpp", CPP_PAGES, CPP_SOURCES),
           ("c", ("docs/c.md",), ("examples/c/first_step.c", "examples/c/train_field.c", "tests/c/leak_program.c")),
           ("fortran", ("docs/fortran.md",), ("examples/fortran/first_step.f90", "examples/fortran/surrogate.f90",
-                                                 "tests/fortran/error_tests.f90", "tests/fortran/fortran_tests.f90")),
+                                                 "tests/fortran/error_tests.f90", "tests/fortran/fortran_tests.f90",
+                                                 "tests/fortran/scale_tests.f90")),
           ("python", ("docs/pytorch.md",), ("tests/torch/test_page.py", "tests/torch/test_frameworks.py")))
 
 

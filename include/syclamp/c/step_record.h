@@ -20,7 +20,7 @@ enum {
   SYCLAMP_STOPPED = 4,             ///< the policy has stopped: nothing is applied until `syclamp_scaler_resume`
   SYCLAMP_SKIPPED_BY_USER = 5,     ///< skipped by the caller or by a spike of the norm; the scale does not move
   SYCLAMP_NORM_OVERFLOW = 6,       ///< all gradients are finite, but the norm for clipping is not
-  SYCLAMP_SKIPPED_JOINTLY = 7,     ///< skipped because of other gradients of the same joint step, rank or group
+  SYCLAMP_SKIPPED_JOINTLY = 7,     ///< skipped because of gradients of another optimizer or group of the same step
   SYCLAMP_ACCUMULATED = 8,         ///< gradients were added to a sum; nothing was applied yet
   SYCLAMP_NO_GRADIENTS = 9,        ///< there were no gradients
   SYCLAMP_INVALID_NUMBER = 10      ///< a limit or a learning rate in device memory is invalid
