@@ -49,6 +49,23 @@ module syclamp_device_calls
       integer(c_size_t), value :: count
       integer(c_int32_t) :: status
     end function
+    function syclamp_handle_engine(handle, engine) bind(c) result(status)
+      import
+      type(c_ptr), value :: handle
+      type(c_ptr), intent(inout) :: engine
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_device_count(count) bind(c) result(status)
+      import
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_device_describe(index, info) bind(c) result(status)
+      import
+      integer(c_size_t), value :: index
+      type(c_device_info), intent(inout) :: info
+      integer(c_int32_t) :: status
+    end function
     function syclamp_engine_create(options, engine) bind(c) result(status)
       import
       type(engine_options), intent(in) :: options
@@ -168,6 +185,19 @@ module syclamp_device_calls
       type(inspection), intent(inout) :: result
       integer(c_int32_t) :: status
     end function
+    function syclamp_inspector_group(inspector, index, result) bind(c) result(status)
+      import
+      type(c_ptr), value :: inspector
+      integer(c_int32_t), value :: index
+      type(inspection), intent(inout) :: result
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_inspector_histogram(inspector, counts) bind(c) result(status)
+      import
+      type(c_ptr), value :: inspector
+      integer(c_int64_t), intent(inout) :: counts(256)
+      integer(c_int32_t) :: status
+    end function
     function syclamp_unscale(in, out, scale, device_scale, unscaled) bind(c) result(status)
       import
       type(c_ptr), value :: in, out, device_scale, unscaled
@@ -200,6 +230,26 @@ module syclamp_device_calls
       import
       type(c_ptr), value :: never_scaled
       type(c_ptr), intent(inout) :: unscaled
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_unscaled_list(unscaled, list) bind(c) result(status)
+      import
+      type(c_ptr), value :: unscaled
+      type(c_ptr), intent(inout) :: list
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_clip_by_group(inspector, unscaled, max_norm, device_max_norm, kind) bind(c) result(status)
+      import
+      type(c_ptr), value :: inspector, unscaled, device_max_norm
+      real(c_float), value :: max_norm
+      integer(c_int32_t), value :: kind
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_clip_result(inspector, group, norm, coefficient) bind(c) result(status)
+      import
+      type(c_ptr), value :: inspector
+      integer(c_int32_t), value :: group
+      real(c_float), intent(inout) :: norm, coefficient
       integer(c_int32_t) :: status
     end function
     function syclamp_clip(inspector, unscaled, max_norm, device_max_norm, kind) bind(c) result(status)

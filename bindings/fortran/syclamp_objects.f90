@@ -6,7 +6,7 @@ module syclamp_objects
   use syclamp_device_calls
   implicit none
   private
-  public :: object, finish, last_error, to_c, take_text, fortran_text, address_of, syclamp_live_count
+  public :: object, finish, last_error, to_c, take_text, fortran_text, address_of, handles_of, syclamp_live_count
 
   ! The base of engine, tensor_list and so on. It owns one handle of the library.
   !
@@ -38,6 +38,15 @@ contains
   type(c_ptr) function get_handle(self) result(handle)
     class(object), intent(in) :: self
     handle = self%token
+  end function
+
+  function handles_of(objects) result(handles)
+    class(object), intent(in) :: objects(:)
+    type(c_ptr) :: handles(size(objects))
+    integer :: i
+    do i = 1, size(objects)
+      handles(i) = objects(i)%handle()
+    end do
   end function
 
   logical function is_valid(self)

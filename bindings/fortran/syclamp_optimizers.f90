@@ -31,7 +31,10 @@ module syclamp_optimizers
     procedure :: zero_gradients
     procedure :: set_lr
     procedure :: get_lr
+    procedure :: set_settings
+    procedure :: get_settings
     procedure :: set_schedule
+    procedure :: describe
     procedure :: progress
     procedure :: steps
     procedure :: weights
@@ -151,6 +154,43 @@ contains
     if (present(group)) chosen = group
     lr = 0
     call finish(syclamp_optimizer_get_lr(self%handle(), chosen, lr), stat, errmsg)
+  end function
+
+  ! Replaces all settings of a group (default 0). The moments do not change.
+  subroutine set_settings(self, settings, group, stat, errmsg)
+    class(optimizer), intent(in) :: self
+    type(optimizer_settings), intent(in) :: settings
+    integer(c_int32_t), intent(in), optional :: group
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: chosen
+    chosen = 0
+    if (present(group)) chosen = group
+    call finish(syclamp_optimizer_set_settings(self%handle(), chosen, settings), stat, errmsg)
+  end subroutine
+
+  ! The settings of a group (default 0). After an error struct_size is 0, so no call accepts them.
+  type(optimizer_settings) function get_settings(self, group, stat, errmsg) result(settings)
+    class(optimizer), intent(in) :: self
+    integer(c_int32_t), intent(in), optional :: group
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: chosen, status
+    chosen = 0
+    if (present(group)) chosen = group
+    settings%struct_size = c_sizeof(settings)
+    status = syclamp_optimizer_get_settings(self%handle(), chosen, settings)
+    if (status /= syclamp_ok) settings = optimizer_settings()
+    call finish(status, stat, errmsg)
+  end function
+
+  ! The sizes of an optimizer, such as its device memory.
+  type(optimizer_info) function describe(self, stat, errmsg) result(info)
+    class(optimizer), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    info%struct_size = c_sizeof(info)
+    call finish(syclamp_optimizer_describe(self%handle(), info), stat, errmsg)
   end function
 
   ! Sets the learning-rate schedule of all groups.

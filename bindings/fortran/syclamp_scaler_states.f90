@@ -1,16 +1,56 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Texts that describe a scaler: its state in files and in the formats of other frameworks, and replayed ledgers.
+! Checkpoints, the state of a scaler in files and in the formats of other frameworks, and replayed ledgers.
 module syclamp_scaler_states
   use, intrinsic :: iso_c_binding
   use syclamp_types
   use syclamp_training_calls
   use syclamp_objects
+  use syclamp_optimizers
   use syclamp_scalers
   implicit none
   private
-  public :: save_state, load_state, get_framework_state, set_framework_state, replay_ledger
+  public :: save_checkpoint, load_checkpoint, save_state, load_state, get_framework_state, set_framework_state, replay_ledger
 
 contains
+
+  ! Saves optimizers and a scaler to one file, with a line of notes. Waits.
+  subroutine save_checkpoint(file, optimizers, scaler, notes, stat, errmsg)
+    character(*), intent(in) :: file
+    type(optimizer), intent(in) :: optimizers(:)
+    type(loss_scaler), intent(in) :: scaler
+    character(*), intent(in), optional :: notes
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(kind=c_char), allocatable, target :: path(:), text(:)
+    path = to_c(file)
+    text = to_c("")
+    if (present(notes)) text = to_c(notes)
+    call finish(syclamp_checkpoint_save(c_loc(path), handles_of(optimizers), size(optimizers, kind=c_size_t), &
+      scaler%handle(), c_loc(text), size(text, kind=c_size_t) - 1), stat, errmsg)
+  end subroutine
+
+  ! Loads a checkpoint into optimizers and a scaler that match. Waits.
+  subroutine load_checkpoint(file, optimizers, scaler, notes, stat, errmsg)
+    character(*), intent(in) :: file
+    type(optimizer), intent(in) :: optimizers(:)
+    type(loss_scaler), intent(in) :: scaler
+    character(:), allocatable, intent(out), optional :: notes
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(kind=c_char), allocatable, target :: path(:)
+    integer(c_int32_t) :: status
+    integer(c_size_t) :: bytes
+    type(c_ptr) :: text
+    character(:), allocatable :: found
+    path = to_c(file)
+    text = c_null_ptr
+    bytes = 0
+    status = syclamp_checkpoint_load(c_loc(path), handles_of(optimizers), size(optimizers, kind=c_size_t), &
+      scaler%handle(), text, bytes)
+    found = take_text(text)
+    if (present(notes)) notes = found
+    call finish(status, stat, errmsg)
+  end subroutine
 
   ! Saves the complete state of a scaler as a JSON file, which is replaced atomically. Waits.
   subroutine save_state(scaler, file, stat, errmsg)

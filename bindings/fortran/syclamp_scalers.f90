@@ -1,9 +1,10 @@
 ! SPDX-License-Identifier: Apache-2.0
-! The loss scaler, its ledger and checkpoints.
+! The loss scaler and its ledger.
 module syclamp_scalers
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: real32, int64
   use syclamp_types
+  use syclamp_device_calls
   use syclamp_training_calls
   use syclamp_objects
   use syclamp_devices
@@ -11,7 +12,7 @@ module syclamp_scalers
   use syclamp_optimizers
   implicit none
   private
-  public :: loss_scaler, scaling_preset, outcome_name, status_name, save_checkpoint, load_checkpoint, consensus_sum
+  public :: loss_scaler, consensus_sum
 
   ! A function of yours that replaces `count` real32 numbers in device memory by their sums over all ranks. It returns 0, or
   ! any other number to report a failure. Its address goes to scaler_options%consensus_sum.
@@ -28,7 +29,9 @@ module syclamp_scalers
     procedure :: create => create_scaler
     procedure :: begin_step
     procedure :: scale
-    procedure :: unscale => unscale_gradients
+    procedure, private :: unscale_gradients, unscale_list
+    generic :: unscale => unscale_gradients, unscale_list
+    procedure :: inspect
     procedure :: step
     procedure :: step_jointly
     procedure :: step_accumulated
@@ -47,35 +50,6 @@ module syclamp_scalers
   end type
 
 contains
-
-  ! The policy of a framework, or of syclamp by default. After an error its struct_size is 0, so no call accepts it.
-  type(scaling_policy) function scaling_preset(name, stat, errmsg) result(policy)
-    character(*), intent(in), optional :: name
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    character(kind=c_char), allocatable, target :: text(:)
-    integer(c_int32_t) :: status
-    text = to_c("syclamp")
-    if (present(name)) text = to_c(name)
-    policy%struct_size = c_sizeof(policy)
-    status = syclamp_policy_preset(c_loc(text), policy)
-    if (status /= syclamp_ok) policy = scaling_policy()
-    call finish(status, stat, errmsg)
-  end function
-
-  ! The name of an outcome, such as skipped_inf.
-  function outcome_name(outcome) result(name)
-    integer(c_int32_t), intent(in) :: outcome
-    character(:), allocatable :: name
-    name = fortran_text(syclamp_step_outcome_name(outcome))
-  end function
-
-  ! The name of the status of a step, such as at_floor.
-  function status_name(status) result(name)
-    integer(c_int32_t), intent(in) :: status
-    character(:), allocatable :: name
-    name = fortran_text(syclamp_step_status_name(status))
-  end function
 
   ! Makes a scaler. To let ranks decide together, pass scaler_options with the address of a `consensus_sum`.
   subroutine create_scaler(self, owner, policy, options, stat, errmsg)
@@ -153,6 +127,57 @@ contains
     call finish(status, stat, errmsg)
   end subroutine
 
+  ! Unscales gradients of no optimizer. to: FP32 tensors of the same sizes; default: FP32 gradients are unscaled in place.
+  subroutine unscale_list(self, list, to, gradients, max_norm, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    class(tensor_list), intent(in) :: list
+    class(tensor_list), intent(in), optional :: to
+    type(unscaled_gradients), intent(inout), optional :: gradients
+    real(real32), intent(in), optional :: max_norm
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: status
+    type(c_ptr), target :: made
+    type(c_ptr) :: wanted, out
+    made = c_null_ptr
+    wanted = c_null_ptr
+    out = c_null_ptr
+    if (present(gradients)) wanted = c_loc(made)
+    if (present(to)) out = to%handle()
+    status = syclamp_scaler_unscale_list(self%handle(), list%handle(), out, clip_options(max_norm), wanted)
+    if (status == syclamp_ok .and. present(gradients)) call gradients%own(made)
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  ! Inspects gradients for an optimizer of yours, and reads the decision on the step for a group (default 0). Waits.
+  subroutine inspect(self, gradients, decision, max_norm, group, stat, errmsg)
+    class(loss_scaler), intent(in) :: self
+    class(tensor_list), intent(in) :: gradients
+    type(step_decision), target, intent(out) :: decision
+    real(real32), intent(in), optional :: max_norm
+    integer(c_int32_t), intent(in), optional :: group
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(step_decision), pointer :: decisions(:)
+    type(engine) :: owner
+    type(c_ptr) :: start, made
+    integer(c_int32_t) :: status, chosen
+    real(real32) :: unused
+    chosen = 0
+    if (present(group)) chosen = group
+    made = c_null_ptr
+    start = c_null_ptr
+    status = syclamp_scaler_get_scale(self%handle(), chosen, unused)  ! is there such a group?
+    if (status == syclamp_ok) status = syclamp_handle_engine(self%handle(), made)
+    if (status == syclamp_ok) call owner%own(made)
+    if (status == syclamp_ok) status = syclamp_scaler_inspect(self%handle(), gradients%handle(), clip_options(max_norm), start)
+    if (status == syclamp_ok) then
+      call c_f_pointer(start, decisions, [chosen + 1])
+      status = syclamp_memory_copy_out(owner%handle(), c_loc(decision), c_loc(decisions(chosen + 1)), c_sizeof(decision))
+    end if
+    call finish(status, stat, errmsg)
+  end subroutine
+
   ! Unscales, clips and applies the gradients, or skips the step as a whole.
   subroutine step(self, target, max_norm, stat, errmsg)
     class(loss_scaler), intent(in) :: self
@@ -173,15 +198,6 @@ contains
     call finish(syclamp_scaler_step_jointly(self%handle(), handles_of(targets), size(targets, kind=c_size_t), &
       clip_options(max_norm)), stat, errmsg)
   end subroutine
-
-  function handles_of(targets) result(handles)
-    type(optimizer), intent(in) :: targets(:)
-    type(c_ptr) :: handles(size(targets))
-    integer :: i
-    do i = 1, size(targets)
-      handles(i) = targets(i)%handle()
-    end do
-  end function
 
   ! Applies the mean of accumulated gradients.
   subroutine step_accumulated(self, target, max_norm, stat, errmsg)
@@ -342,44 +358,5 @@ contains
     character(kind=c_char), allocatable, target :: text(:)
     text = to_c(json)
     call finish(syclamp_scaler_set_state(self%handle(), c_loc(text)), stat, errmsg)
-  end subroutine
-
-  ! Saves optimizers and a scaler to one file, with a line of notes. Waits.
-  subroutine save_checkpoint(file, optimizers, scaler, notes, stat, errmsg)
-    character(*), intent(in) :: file
-    type(optimizer), intent(in) :: optimizers(:)
-    type(loss_scaler), intent(in) :: scaler
-    character(*), intent(in), optional :: notes
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    character(kind=c_char), allocatable, target :: path(:), text(:)
-    path = to_c(file)
-    text = to_c("")
-    if (present(notes)) text = to_c(notes)
-    call finish(syclamp_checkpoint_save(c_loc(path), handles_of(optimizers), size(optimizers, kind=c_size_t), &
-      scaler%handle(), c_loc(text), size(text, kind=c_size_t) - 1), stat, errmsg)
-  end subroutine
-
-  ! Loads a checkpoint into optimizers and a scaler that match. Waits.
-  subroutine load_checkpoint(file, optimizers, scaler, notes, stat, errmsg)
-    character(*), intent(in) :: file
-    type(optimizer), intent(in) :: optimizers(:)
-    type(loss_scaler), intent(in) :: scaler
-    character(:), allocatable, intent(out), optional :: notes
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    character(kind=c_char), allocatable, target :: path(:)
-    integer(c_int32_t) :: status
-    integer(c_size_t) :: bytes
-    type(c_ptr) :: text
-    character(:), allocatable :: found
-    path = to_c(file)
-    text = c_null_ptr
-    bytes = 0
-    status = syclamp_checkpoint_load(c_loc(path), handles_of(optimizers), size(optimizers, kind=c_size_t), &
-      scaler%handle(), text, bytes)
-    found = take_text(text)
-    if (present(notes)) notes = found
-    call finish(status, stat, errmsg)
   end subroutine
 end module

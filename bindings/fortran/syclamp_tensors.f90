@@ -10,7 +10,7 @@ module syclamp_tensors
   implicit none
   private
   public :: tensor, tensor_list, inspector, unscaled_gradients
-  public :: unscale, scale_list, accumulate, clear, cast, clip, clip_by_value
+  public :: unscale, scale_list, accumulate, clear, cast, clip, clip_by_group, clip_by_value
 
   ! The description of a tensor. It does not own memory.
   type :: tensor
@@ -36,12 +36,16 @@ module syclamp_tensors
     procedure :: run
     procedure :: result => whole_result
     procedure :: tensor_result
+    procedure :: group_result
+    procedure :: histogram
+    procedure :: clip_result
   end type
 
   ! FP32 gradients that are known to be unscaled, for clipping by hand.
   type, extends(object) :: unscaled_gradients
   contains
     procedure :: create => create_unscaled
+    procedure :: get_list
   end type
 
 contains
@@ -152,6 +156,58 @@ contains
     call finish(syclamp_inspector_tensor(self%handle(), int(index - 1, c_int64_t), found), stat, errmsg)
   end subroutine
 
+  ! The result of a group, from 0. Waits. Needs inspect_tensors.
+  subroutine group_result(self, group, found, stat, errmsg)
+    class(inspector), intent(in) :: self
+    integer(c_int32_t), intent(in) :: group
+    type(inspection), intent(out) :: found
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    found%struct_size = c_sizeof(found)
+    call finish(syclamp_inspector_group(self%handle(), group, found), stat, errmsg)
+  end subroutine
+
+  ! The histogram of exponents: counts(e) elements have an absolute value in [2**e, 2**(e + 1)). The first one counts FP32
+  ! subnormals, the last one Inf and NaN. Waits. Needs inspect_histogram.
+  subroutine histogram(self, counts, stat, errmsg)
+    class(inspector), intent(in) :: self
+    integer(int64), intent(out) :: counts(-127:128)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    counts = 0
+    call finish(syclamp_inspector_histogram(self%handle(), counts), stat, errmsg)
+  end subroutine
+
+  ! The norm of the last `clip` with this inspector, or of a group (from 0) after `clip_by_group`, and the factor that was
+  ! applied. Waits.
+  subroutine clip_result(self, norm, coefficient, group, stat, errmsg)
+    class(inspector), intent(in) :: self
+    real(c_float), intent(out) :: norm, coefficient
+    integer(c_int32_t), intent(in), optional :: group
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: chosen
+    chosen = 0
+    if (present(group)) chosen = group
+    norm = 0
+    coefficient = 0
+    call finish(syclamp_clip_result(self%handle(), chosen, norm, coefficient), stat, errmsg)
+  end subroutine
+
+  ! The list of unscaled gradients, to read them or to inspect them.
+  subroutine get_list(self, list, stat, errmsg)
+    class(unscaled_gradients), intent(in) :: self
+    type(tensor_list), intent(inout) :: list
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: status
+    type(c_ptr) :: made
+    made = c_null_ptr
+    status = syclamp_unscaled_list(self%handle(), made)
+    if (status == syclamp_ok) call list%own(made)
+    call finish(status, stat, errmsg)
+  end subroutine
+
   ! Declares that gradients were never scaled, or have been unscaled.
   subroutine create_unscaled(self, list, stat, errmsg)
     class(unscaled_gradients), intent(inout) :: self
@@ -201,12 +257,16 @@ contains
     call finish(syclamp_clear(list%handle(), c_null_ptr), stat, errmsg)
   end subroutine
 
-  ! Casts to the type of `to`, rounded to nearest even.
-  subroutine cast(from, to, stat, errmsg)
+  ! Casts to the type of `to`. Without options: to nearest even, and values outside the range become Inf.
+  subroutine cast(from, to, options, stat, errmsg)
     class(tensor_list), intent(in) :: from, to
+    type(cast_options), intent(in), optional :: options
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call finish(syclamp_cast(from%handle(), to%handle(), c_null_ptr), stat, errmsg)
+    type(cast_options), target :: given
+    if (present(options)) given = options
+    given%struct_size = c_sizeof(given)
+    call finish(syclamp_cast(from%handle(), to%handle(), c_loc(given)), stat, errmsg)
   end subroutine
 
   ! Clips gradients by the norm of the inspector's last run. kind: norm_l2 (default), norm_l1 or norm_l_infinity.
@@ -221,6 +281,20 @@ contains
     norm = norm_l2
     if (present(kind)) norm = kind
     call finish(syclamp_clip(inspected%handle(), gradients%handle(), max_norm, c_null_ptr, norm), stat, errmsg)
+  end subroutine
+
+  ! Clips each group by its own norm, as `clip`. The inspector needs inspect_tensors.
+  subroutine clip_by_group(inspected, gradients, max_norm, kind, stat, errmsg)
+    class(inspector), intent(in) :: inspected
+    class(unscaled_gradients), intent(in) :: gradients
+    real(c_float), intent(in) :: max_norm
+    integer(c_int32_t), intent(in), optional :: kind
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: norm
+    norm = norm_l2
+    if (present(kind)) norm = kind
+    call finish(syclamp_clip_by_group(inspected%handle(), gradients%handle(), max_norm, c_null_ptr, norm), stat, errmsg)
   end subroutine
 
   ! Clamps every element to [-limit, limit].

@@ -52,6 +52,19 @@ module syclamp_training_calls
       type(step_options), intent(in) :: options
       integer(c_int32_t) :: status
     end function
+    function syclamp_scaler_unscale_list(scaler, gradients, out, options, unscaled) bind(c) result(status)
+      import
+      type(c_ptr), value :: scaler, gradients, out, unscaled
+      type(step_options), intent(in) :: options
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_scaler_inspect(scaler, gradients, options, device_decisions) bind(c) result(status)
+      import
+      type(c_ptr), value :: scaler, gradients
+      type(step_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: device_decisions
+      integer(c_int32_t) :: status
+    end function
     function syclamp_scaler_step(scaler, optimizer, options) bind(c) result(status)
       import
       type(c_ptr), value :: scaler, optimizer
@@ -260,6 +273,26 @@ module syclamp_training_calls
       import
       type(c_ptr), value :: optimizer
       type(lr_schedule), intent(in) :: schedule
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_optimizer_set_settings(optimizer, group, settings) bind(c) result(status)
+      import
+      type(c_ptr), value :: optimizer
+      integer(c_int32_t), value :: group
+      type(optimizer_settings), intent(in) :: settings
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_optimizer_get_settings(optimizer, group, settings) bind(c) result(status)
+      import
+      type(c_ptr), value :: optimizer
+      integer(c_int32_t), value :: group
+      type(optimizer_settings), intent(inout) :: settings
+      integer(c_int32_t) :: status
+    end function
+    function syclamp_optimizer_describe(optimizer, info) bind(c) result(status)
+      import
+      type(c_ptr), value :: optimizer
+      type(optimizer_info), intent(inout) :: info
       integer(c_int32_t) :: status
     end function
     function syclamp_optimizer_get_progress(optimizer, group, progress) bind(c) result(status)

@@ -39,6 +39,19 @@ module syclamp_types
   integer(c_int32_t), parameter :: record_if_possible = 0, record_never = 1  ! modes of a recorded step
   integer(c_int32_t), parameter :: give_up_keep = 0, give_up_hold = 1, give_up_stop = 2
 
+  ! Fields `rounding`: how casts and storage round.
+  integer(c_int32_t), parameter :: round_to_nearest = 0, round_stochastic = 1
+
+  type, bind(c) :: c_device_info
+    integer(c_size_t) :: struct_size = 0
+    character(kind=c_char) :: name(128) = c_null_char, vendor(128) = c_null_char, driver(128) = c_null_char
+    character(kind=c_char) :: profile(32) = c_null_char, problem(256) = c_null_char
+    integer(c_int64_t) :: global_memory_bytes = 0
+    integer(c_int32_t) :: compute_units = 0, is_gpu = 0, is_cpu = 0, usable = 0
+    character(kind=c_char) :: platform(128) = c_null_char, profile_note(256) = c_null_char
+    integer(c_int32_t) :: is_accelerator = 0, has_fp16 = 0, has_fp64 = 0, reserved = 0
+  end type
+
   type, bind(c) :: engine_options
     integer(c_size_t) :: struct_size = 0
     type(c_ptr) :: device = c_null_ptr, queue = c_null_ptr, profile = c_null_ptr
@@ -116,6 +129,25 @@ module syclamp_types
     integer(c_size_t) :: struct_size = 0
     real(c_float) :: threshold = 0
     integer(c_int32_t) :: window = 0
+  end type
+
+  type, bind(c) :: cast_options
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int32_t) :: rounding = round_to_nearest, saturate = 0, divide = 0, reserved = 0
+    integer(c_int64_t) :: seed = 0
+    type(c_ptr) :: device_saturated = c_null_ptr, device_scales = c_null_ptr, device_step = c_null_ptr
+  end type
+
+  ! The decision on a step: the gradient g becomes g * unscale_first * unscale_second * clip, or nothing if apply is 0.
+  type, bind(c) :: step_decision
+    integer(c_int32_t) :: apply = 0
+    real(c_float) :: unscale_first = 0, unscale_second = 0, clip = 0
+  end type
+
+  type, bind(c) :: optimizer_info
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int64_t) :: parameters = 0, device_bytes = 0
+    integer(c_int32_t) :: groups = 0, states = 0
   end type
 
   type, bind(c) :: step_options

@@ -52,6 +52,7 @@ program fortran_tests
   use checks
   use error_tests
   use holders
+  use operation_tests
   use recorded_training
   use scale_tests
   use syclamp
@@ -66,6 +67,8 @@ program fortran_tests
   call test_memory()
   call test_groups_and_storage()
   call test_training()
+  call test_operations()
+  call test_own_optimizer()
   call test_scales()
   call test_ranks()
   call test_accumulation()

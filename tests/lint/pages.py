@@ -13,7 +13,7 @@ GUIDES = (("cpp", CPP_PAGES, CPP_SOURCES),
           ("c", ("docs/c.md",), ("examples/c/first_step.c", "examples/c/train_field.c", "tests/c/leak_program.c")),
           ("fortran", ("docs/fortran.md",), ("examples/fortran/first_step.f90", "examples/fortran/surrogate.f90",
                                                  "tests/fortran/error_tests.f90", "tests/fortran/fortran_tests.f90",
-                                                 "tests/fortran/scale_tests.f90")),
+                                                 "tests/fortran/operation_tests.f90", "tests/fortran/scale_tests.f90")),
           ("python", ("docs/pytorch.md",), ("tests/torch/test_page.py", "tests/torch/test_frameworks.py")))
 
 
