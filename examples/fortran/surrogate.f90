@@ -6,7 +6,6 @@
 ! are stored in FP16. They are small, so the loss is scaled. In the end the surrogate makes the same jump as the
 ! simulation. The program ends with exit code 1 if the surrogate has not learned it.
 program surrogate
-  use, intrinsic :: iso_c_binding, only: c_int32_t
   use, intrinsic :: iso_fortran_env, only: real32, real64, int64
   use syclamp
   implicit none

@@ -22,7 +22,7 @@ extern "C" {
 typedef int32_t syclamp_status;
 enum {
   SYCLAMP_OK = 0,
-  SYCLAMP_INVALID_HANDLE = 1,    ///< a handle is null or of another kind; a handle, block or text no longer exists
+  SYCLAMP_INVALID_HANDLE = 1,    ///< a null handle, a handle of another kind, or a thing that no longer exists
   SYCLAMP_INVALID_ARGUMENT = 2,  ///< an argument or a field of a struct cannot be used, such as a null address or text
   SYCLAMP_MISUSE = 3,            ///< the call comes at the wrong time, such as a second step without an update
   SYCLAMP_NO_DEVICE = 4,         ///< no usable device was found
@@ -35,7 +35,7 @@ enum {
 };
 
 /// The message of the last call that failed on this thread: the thing, its value and the remedy. An empty text if none
-/// has failed. Valid until the next call fails on this thread.
+/// has failed. The text belongs to the library, and is valid until the next call fails on this thread.
 SYCLAMP_C_API const char* syclamp_last_error(void);
 
 /// The name of a status, such as `invalid_handle`; `unknown` for other numbers.
@@ -47,10 +47,12 @@ SYCLAMP_C_API const char* syclamp_version(void);
 /// Frees a text that a function of this library has returned. A null text is allowed.
 SYCLAMP_C_API syclamp_status syclamp_text_free(char* text);
 
-/// Receives a warning: one line without a line break.
+/// Receives a warning, on any thread.
+/// \param user  the pointer that was given to `syclamp_on_warning`
+/// \param line  one line without a line break; valid during the call
 typedef void (*syclamp_warning_handler)(void* user, const char* line);
 
-/// Sets the handler of warnings for the whole process. By default, warnings go to standard error.
+/// Sets the handler of warnings for the whole process. Without this call, warnings go to standard error.
 /// \param handler  null: warnings are dropped
 /// \param user     passed to the handler; it must stay valid while the handler is set
 SYCLAMP_C_API syclamp_status syclamp_on_warning(syclamp_warning_handler handler, void* user);
@@ -68,6 +70,11 @@ typedef struct syclamp_spike_guard_handle* syclamp_spike_guard;  ///< skips step
 typedef struct syclamp_recorded_step_handle* syclamp_recorded_step;  ///< a step that is submitted as a whole
 
 /// Makes a second handle of the same object, of any kind. Destroy both.
+///
+///     void* copy;
+///     syclamp_handle_copy(scaler, &copy);
+///     syclamp_scaler second = copy;
+///
 /// \param handle  a handle
 /// \param copy    receives the new handle, which has the same kind
 SYCLAMP_C_API syclamp_status syclamp_handle_copy(const void* handle, void** copy);
@@ -100,7 +107,7 @@ enum {
 /// The size of an element in bytes; 0 for an unknown type.
 SYCLAMP_C_API size_t syclamp_bytes_per_element(syclamp_element_type type);
 
-/// Rounds FP32 numbers on the host to FP16 or BF16, to nearest even. Larger numbers become Inf.
+/// Rounds FP32 numbers on the host to FP16 or BF16, to nearest even. Numbers outside the range become Inf.
 /// \param values  `count` FP32 numbers
 /// \param type    SYCLAMP_FLOAT16 or SYCLAMP_BFLOAT16
 /// \param bits    receives `count` numbers as bits

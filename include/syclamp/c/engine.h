@@ -66,7 +66,7 @@ typedef struct syclamp_engine_options {
 SYCLAMP_C_API syclamp_status syclamp_engine_create(const syclamp_engine_options* options, syclamp_engine* engine);
 SYCLAMP_C_API syclamp_status syclamp_engine_destroy(syclamp_engine engine);  ///< destroys a handle
 
-/// The name of the tuning profile in use. The text is constant and is not freed.
+/// The name of the tuning profile in use. The text is constant.
 SYCLAMP_C_API syclamp_status syclamp_engine_profile(syclamp_engine engine, const char** profile);
 
 /// The name of the engine's device. Free the text.
@@ -79,7 +79,7 @@ typedef struct syclamp_engine_statistics {
   uint64_t waits;              ///< number of times the host has waited for the queue
 } syclamp_engine_statistics;
 
-/// Reads the counters of an engine since it was made.
+/// Reads the counters of an engine, which are 0 when the engine is made.
 SYCLAMP_C_API syclamp_status syclamp_engine_get_statistics(syclamp_engine engine,
                                                            syclamp_engine_statistics* statistics);
 
@@ -101,7 +101,7 @@ SYCLAMP_C_API syclamp_status syclamp_engine_get_queue(syclamp_engine engine, voi
 /// \param count   number of events, at most 65536
 SYCLAMP_C_API syclamp_status syclamp_engine_depend_on(syclamp_engine engine, const void* const* events, size_t count);
 
-/// Makes an event that is complete when all work of the engine is that was submitted so far.
+/// Makes an event for all work that the engine has submitted so far.
 /// \param engine  the engine
 /// \param event   address of a `sycl::event`, which is overwritten. The library cannot check this address.
 SYCLAMP_C_API syclamp_status syclamp_engine_get_event(syclamp_engine engine, void* event);

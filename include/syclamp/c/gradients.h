@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// C interface: element-wise operations on lists of gradients. None of them waits.
+/// C interface: element-wise operations on lists of gradients. Only `syclamp_clip_result` waits.
 ///
 /// The two lists of an operation have the same number of tensors with the same sizes. `out` may be `in` if the types
-/// are equal. If `device_…` is not null, it is the address of a number that the device reads, and the number before it
-/// is not used.
+/// are equal. If a parameter `device_…` is not null, the device reads the number at this address, and the parameter
+/// before it is not used.
 #ifndef SYCLAMP_C_GRADIENTS_H
 #define SYCLAMP_C_GRADIENTS_H
 

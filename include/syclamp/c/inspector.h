@@ -13,7 +13,7 @@ extern "C" {
 /// Reasons to skip a step, as bits.
 enum { SYCLAMP_FOUND_INF = 1, SYCLAMP_FOUND_NAN = 2, SYCLAMP_FOUND_BY_USER = 4 };
 
-/// An index where every element is finite.
+/// Stands for an index if there is no such element, because every element is finite.
 #define SYCLAMP_NO_ELEMENT UINT64_MAX
 
 /// The level of detail of an inspection.

@@ -27,9 +27,9 @@ SYCLAMP_C_API syclamp_status syclamp_memory_allocate(syclamp_engine engine, uint
                                                      void** address);
 
 /// Lets operations use memory of yours, such as an array of the program on a CPU device, or USM memory. The memory must
-/// stay valid until `syclamp_memory_free` and until every list and optimizer that uses it is destroyed.
+/// stay valid until `syclamp_memory_free`, and until every list, optimizer and recorded step that uses it is destroyed.
 /// \param engine   the engine whose device uses the memory
-/// \param address  begin of the memory
+/// \param address  start of the memory
 /// \param bytes    its size
 SYCLAMP_C_API syclamp_status syclamp_memory_adopt(syclamp_engine engine, void* address, uint64_t bytes);
 

@@ -51,18 +51,18 @@ typedef struct syclamp_optimizer_settings {
 
 /// Fills settings with the defaults of an optimizer.
 /// \param kind      the optimizer
-/// \param settings  its `struct_size` is set; receives all other fields
+/// \param settings  receives the defaults; set its `struct_size` before
 SYCLAMP_C_API syclamp_status syclamp_optimizer_defaults(syclamp_optimizer_kind kind,
                                                         syclamp_optimizer_settings* settings);
 
 /// One tensor of weights with its gradient. Addresses are in memory of memory.h, or other USM memory.
 typedef struct syclamp_parameter {
-  size_t struct_size;                  ///< sizeof(syclamp_parameter)
-  uint64_t count;                      ///< number of weights
-  void* gradient;                      ///< null: absent
-  void* model;                         ///< weights that the forward pass reads; may be null if `master` is not
-  float* master;                       ///< FP32 weights; null: the library allocates them and copies the model
-  void* states[3];                     ///< moments; null: the library allocates them
+  size_t struct_size;  ///< sizeof(syclamp_parameter)
+  uint64_t count;      ///< number of weights
+  void* gradient;      ///< null: absent
+  void* model;         ///< weights that the forward pass reads; may be null if `master` is not
+  float* master;       ///< FP32 weights; null: the library allocates them and copies the model
+  void* states[3];     ///< moments, FP32 or with `bfloat16_moments` BF16; null: the library allocates them
   syclamp_element_type gradient_type;  ///< FP16, BF16 or FP32
   syclamp_element_type model_type;     ///< FP32, FP16, BF16 or FP8
   const char* name;                    ///< for messages and ledgers; may be null
@@ -112,8 +112,8 @@ SYCLAMP_C_API syclamp_status syclamp_optimizer_set_lr(syclamp_optimizer optimize
 /// Reads the learning rate of a group, before the schedule.
 SYCLAMP_C_API syclamp_status syclamp_optimizer_get_lr(syclamp_optimizer optimizer, uint32_t group, double* lr);
 
-/// Reads the learning rate of a group, or of SYCLAMP_ALL_GROUPS, from device memory on every step.
-/// \param device_lr  address of the learning rate on the device; null: the learning rate of `set_lr` again
+/// Lets every step read the learning rate of a group, or of SYCLAMP_ALL_GROUPS, from device memory.
+/// \param device_lr  address of an FP32 number; null: the learning rate of `syclamp_optimizer_set_lr` again
 SYCLAMP_C_API syclamp_status syclamp_optimizer_set_lr_source(syclamp_optimizer optimizer, uint32_t group,
                                                              const float* device_lr);
 

@@ -12,38 +12,56 @@ extern "C" {
 #endif
 
 /// Whether and how losses are scaled: field `mode`.
-enum { SYCLAMP_DYNAMIC = 0, SYCLAMP_FIXED = 1, SYCLAMP_DISABLED = 2 };
+enum {
+  SYCLAMP_DYNAMIC = 0,  ///< the scale adapts to the gradients
+  SYCLAMP_FIXED = 1,    ///< the scale does not change; steps with Inf or NaN are skipped
+  SYCLAMP_DISABLED = 2  ///< the scale is 1, and every step is applied without an inspection
+};
 /// When and by how much a scale grows: field `growth_mode`.
 enum {
-  SYCLAMP_GROW_AT_INTERVAL = 0,
-  SYCLAMP_GROW_EVERY_STEP = 1,
-  SYCLAMP_GROW_BY_HEADROOM = 2,
-  SYCLAMP_GROW_BY_LOG_MAX = 3
+  SYCLAMP_GROW_AT_INTERVAL = 0,  ///< by `growth_factor` after `growth_interval` clean steps
+  SYCLAMP_GROW_EVERY_STEP = 1,   ///< each clean step by growth_factor^(1/growth_interval)
+  SYCLAMP_GROW_BY_HEADROOM = 2,  ///< each clean step by the largest power of two that leaves `margin` doublings free
+  SYCLAMP_GROW_BY_LOG_MAX = 3    ///< follows the mean and the deviation of log2(amax)
 };
-/// Which overflows hysteresis counts: field `hysteresis_mode`.
+/// Which overflows hysteresis counts: field `hysteresis_mode`. Of these, the scale backs off at the n-th, with
+/// n = `hysteresis`.
 enum {
-  SYCLAMP_HYSTERESIS_CONSECUTIVE = 0,
-  SYCLAMP_HYSTERESIS_CONSECUTIVE_ANEW = 1,
-  SYCLAMP_HYSTERESIS_PER_GROWTH_WINDOW = 2,
-  SYCLAMP_HYSTERESIS_ACCUMULATED = 3
+  SYCLAMP_HYSTERESIS_CONSECUTIVE = 0,        ///< since the last clean step; each from the n-th on
+  SYCLAMP_HYSTERESIS_CONSECUTIVE_ANEW = 1,   ///< since the last clean step or backoff; every n-th
+  SYCLAMP_HYSTERESIS_PER_GROWTH_WINDOW = 2,  ///< since the last growth, across clean steps; each from the n-th on
+  SYCLAMP_HYSTERESIS_ACCUMULATED = 3         ///< since the scale last moved, across clean steps; every n-th
 };
 /// What a policy does when it gives up: fields `on_give_up` and `on_floor`.
-enum { SYCLAMP_GIVE_UP_KEEP = 0, SYCLAMP_GIVE_UP_HOLD = 1, SYCLAMP_GIVE_UP_STOP = 2 };
+enum {
+  SYCLAMP_GIVE_UP_KEEP = 0,  ///< continues as before
+  SYCLAMP_GIVE_UP_HOLD = 1,  ///< holds the scale until a clean step
+  SYCLAMP_GIVE_UP_STOP = 2   ///< applies no step until `syclamp_scaler_resume`
+};
 /// How clean steps are compared with the interval: field `replay_growth_test`.
 enum {
-  SYCLAMP_INTERVAL_AT_LEAST = 0,
-  SYCLAMP_INTERVAL_EQUAL = 1,
-  SYCLAMP_INTERVAL_WRAPPING = 2,
-  SYCLAMP_INTERVAL_MULTIPLE = 3,
-  SYCLAMP_INTERVAL_ONE_LATER = 4
+  SYCLAMP_INTERVAL_AT_LEAST = 0,  ///< counter >= interval; then the counter restarts at 0
+  SYCLAMP_INTERVAL_EQUAL = 1,     ///< counter == interval; then the counter restarts at 0
+  SYCLAMP_INTERVAL_WRAPPING = 2,  ///< counter == interval; the counter is kept modulo the interval
+  SYCLAMP_INTERVAL_MULTIPLE = 3,  ///< every interval-th clean step since the last overflow
+  SYCLAMP_INTERVAL_ONE_LATER = 4  ///< the same, without counting the first clean step
 };
 /// How a scale behaves at its bounds: field `replay_bounds`.
-enum { SYCLAMP_BOUNDS_CLAMP = 0, SYCLAMP_BOUNDS_CLAMP_MOVES = 1, SYCLAMP_BOUNDS_KEEP = 2, SYCLAMP_BOUNDS_REFUSE = 3 };
+enum {
+  SYCLAMP_BOUNDS_CLAMP = 0,        ///< the scale stays in [min, max]
+  SYCLAMP_BOUNDS_CLAMP_MOVES = 1,  ///< growth stops at max and backoff at min, but a scale outside may stay there
+  SYCLAMP_BOUNDS_KEEP = 2,         ///< like CLAMP_MOVES, and growth beyond the largest FP32 does not happen
+  SYCLAMP_BOUNDS_REFUSE = 3        ///< like KEEP, and backoff that would reach min does not happen
+};
 /// The arithmetic of the scale: field `replay_arithmetic`.
-enum { SYCLAMP_ARITHMETIC_FLOAT32 = 0, SYCLAMP_ARITHMETIC_FLOAT32_SCALED = 1, SYCLAMP_ARITHMETIC_FLOAT64 = 2 };
+enum {
+  SYCLAMP_ARITHMETIC_FLOAT32 = 0,         ///< everything in FP32
+  SYCLAMP_ARITHMETIC_FLOAT32_SCALED = 1,  ///< the scale in FP32, factors and products in FP64
+  SYCLAMP_ARITHMETIC_FLOAT64 = 2          ///< everything in FP64
+};
 
-/// A scaling policy: how a loss scale moves. Fill it with `syclamp_policy_preset`, then change fields. The C++ header
-/// scaling_policy.hpp and docs/policies.md explain every field.
+/// A scaling policy: how a loss scale moves. Fill it with `syclamp_policy_preset`, then change fields. docs/policies.md
+/// helps to choose values, and the C++ header scaling_policy.hpp has the defaults.
 typedef struct syclamp_policy {
   size_t struct_size;                ///< sizeof(syclamp_policy)
   int32_t mode;                      ///< SYCLAMP_DYNAMIC, SYCLAMP_FIXED or SYCLAMP_DISABLED
@@ -78,7 +96,7 @@ typedef struct syclamp_policy {
 
 /// Fills a policy with a preset.
 /// \param name    `syclamp` for the default policy, or a framework such as `pytorch`; null: `syclamp`
-/// \param policy  its `struct_size` is set; receives all other fields
+/// \param policy  receives the preset; set its `struct_size` before
 SYCLAMP_C_API syclamp_status syclamp_policy_preset(const char* name, syclamp_policy* policy);
 
 /// Checks every field of a policy. The message names the field, its value and the allowed values.
@@ -112,7 +130,7 @@ typedef struct syclamp_simulated_step {
 /// \param trace    one letter per step: `.` clean, `i` Inf, `n` NaN; white space is ignored
 /// \param results  an array of `capacity` results, or null; set `struct_size` of the first one
 /// \param capacity  number of results that fit; more steps than that are simulated, but not written
-/// \param count    receives the number of steps of the trace
+/// \param count    receives the number of steps of the trace; may be null
 SYCLAMP_C_API syclamp_status syclamp_simulate(const syclamp_policy* policy, const char* trace,
                                               syclamp_simulated_step* results, size_t capacity, size_t* count);
 

@@ -2,12 +2,19 @@
 /// \file
 /// C interface: a training step that is recorded once and then submitted as a whole, which takes far less host time.
 ///
+///     struct training {
+///       syclamp_scaler scaler;
+///       syclamp_optimizer optimizer;
+///     };
+///
 ///     static int32_t calls(void* user) {
 ///       const struct training* run = user;
 ///       if (syclamp_scaler_begin_step(run->scaler, NULL) != SYCLAMP_OK) return 1;
 ///       if (syclamp_scaler_step(run->scaler, run->optimizer, NULL) != SYCLAMP_OK) return 1;
 ///       return syclamp_scaler_update(run->scaler);
 ///     }
+///
+/// After `run`, a `struct training`, is filled:
 ///
 ///     syclamp_scaler_prepare(run.scaler, gradients);  // allocates, which a recording cannot
 ///     syclamp_recorded_step_create(engine, calls, &run, SYCLAMP_RECORD_IF_POSSIBLE, &step);

@@ -2,12 +2,13 @@
 /// \file
 /// C interface: the loss scaler.
 ///
-///     syclamp_scaler_begin_step(scaler, &scale);          // your backward pass multiplies the loss by *scale
-///     …                                                   // leaves scaled gradients
-///     syclamp_scaler_step(scaler, optimizer, &options);   // inspects them; unscales, clips and applies, or skips
-///     syclamp_scaler_update(scaler);                      // moves the scale
+///     const float* device_scale;
+///     syclamp_scaler_begin_step(scaler, &device_scale);
+///     …                                              // your kernels multiply the loss by *device_scale
+///     syclamp_scaler_step(scaler, optimizer, NULL);  // inspects the gradients; unscales and applies them, or skips
+///     syclamp_scaler_update(scaler);                 // moves the scale
 ///
-/// None of these four calls waits for the device. A call in the wrong order is SYCLAMP_MISUSE.
+/// None of these three calls waits for the device. A call in the wrong order is SYCLAMP_MISUSE.
 #ifndef SYCLAMP_C_SCALER_H
 #define SYCLAMP_C_SCALER_H
 
@@ -22,7 +23,8 @@ extern "C" {
 
 /// Replaces `count` numbers in device memory by their sums over all ranks, for a scaler whose ranks decide together.
 /// The numbers are complete when the function is called, and the sums must be complete when it returns. All ranks make
-/// the same calls in the same order. The function may call `syclamp_memory_copy_in` and `syclamp_memory_copy_out`.
+/// the same calls in the same order. The function is called on the thread that makes the call, such as
+/// `syclamp_scaler_step`. It may call `syclamp_memory_copy_in` and `syclamp_memory_copy_out`.
 /// \return 0, or any other number to report a failure (SYCLAMP_CALLBACK_FAILED)
 typedef int32_t (*syclamp_consensus_sum)(void* user, float* device_numbers, size_t count);
 
@@ -132,7 +134,8 @@ SYCLAMP_C_API syclamp_status syclamp_scaler_update_to(syclamp_scaler scaler, flo
 SYCLAMP_C_API syclamp_status syclamp_scaler_accumulate(syclamp_scaler scaler, syclamp_tensor_list gradients,
                                                        syclamp_tensor_list sum);
 
-/// Applies the mean of the micro-batches that were not dropped. The optimizer's gradients are the sums.
+/// Applies the mean of the micro-batches that were not dropped. The optimizer's gradients are the sums. Set them to
+/// zero afterwards.
 /// \param options  may be null
 SYCLAMP_C_API syclamp_status syclamp_scaler_step_accumulated(syclamp_scaler scaler, syclamp_optimizer optimizer,
                                                              const syclamp_step_options* options);
@@ -143,7 +146,8 @@ SYCLAMP_C_API syclamp_status syclamp_scaler_prepare(syclamp_scaler scaler, sycla
 /// Resumes after the policy has stopped, with the present scale.
 SYCLAMP_C_API syclamp_status syclamp_scaler_resume(syclamp_scaler scaler);
 
-/// The address of a word in device memory. If it holds SYCLAMP_FOUND_BY_USER, the next step is skipped.
+/// The address of a word in device memory, by which kernels of yours can skip a step: write SYCLAMP_FOUND_BY_USER into
+/// it before `syclamp_scaler_step`. The update sets it to 0 again.
 SYCLAMP_C_API syclamp_status syclamp_scaler_user_flags(syclamp_scaler scaler, uint32_t** device_flags);
 
 // --- Readings -------------------------------------------------------------------------------------------------------
@@ -154,10 +158,13 @@ SYCLAMP_C_API syclamp_status syclamp_scaler_device_scale(syclamp_scaler scaler, 
 SYCLAMP_C_API uint32_t syclamp_scaler_scale_stride(void);
 
 /// The present scale. Waits.
-/// \param index  index of the scale; 0 if there is one
+/// \param index  index of the scale, which is that of its group; 0 if there is one scale
+/// \param scale  receives the scale
 SYCLAMP_C_API syclamp_status syclamp_scaler_get_scale(syclamp_scaler scaler, uint32_t index, float* scale);
 
 /// The record of the last update. Waits.
+/// \param index   index of the scale; 0 if there is one scale
+/// \param record  receives the record
 SYCLAMP_C_API syclamp_status syclamp_scaler_outcome(syclamp_scaler scaler, uint32_t index, syclamp_step_record* record);
 
 /// The latest records of the ledger, oldest first. Does not wait.
@@ -171,7 +178,7 @@ SYCLAMP_C_API syclamp_status syclamp_scaler_records(syclamp_scaler scaler, sycla
 SYCLAMP_C_API syclamp_status syclamp_scaler_ledger_text(syclamp_scaler scaler, syclamp_ledger_format format,
                                                         char** text);
 
-/// Receives the record of a step.
+/// Receives the record of a step, which is valid during the call.
 typedef void (*syclamp_step_handler)(void* user, const syclamp_step_record* record);
 
 /// Sets a handler that `syclamp_scaler_update` and `syclamp_scaler_report` call for each new record, on their thread.

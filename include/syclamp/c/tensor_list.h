@@ -21,13 +21,13 @@ typedef struct syclamp_tensor {
   syclamp_element_type type;  ///< storage format
   uint32_t group;             ///< parameter group, for separate norms and scales
   const char* name;           ///< for messages and ledgers; may be null
-  int32_t replicated;         ///< 1: all ranks hold the same tensor (`syclamp_consensus`)
+  int32_t replicated;         ///< 1: all ranks hold the same tensor (`syclamp_consensus_sum`)
   int32_t read_only;          ///< 1: operations must not write it
 } syclamp_tensor;
 
 /// Makes a list. Waits.
 /// \param engine   the device and queue of all operations on the list
-/// \param tensors  the descriptions, which are copied; may be null if `count` is 0
+/// \param tensors  the descriptions with their names, which are copied; may be null if `count` is 0
 /// \param count    number of tensors
 /// \param list     receives the handle
 SYCLAMP_C_API syclamp_status syclamp_tensor_list_create(syclamp_engine engine, const syclamp_tensor* tensors,
