@@ -111,6 +111,26 @@ def test_accelerate_trains_in_fp16_on_the_cpu(accelerator):
     assert losses[-1] < losses[0]
 
 
+def test_accelerate_optimizers_have_schedules_that_count_applied_steps(accelerator):
+    """`prepare` wraps the optimizer, and a scheduler that is made after it belongs to the wrapper."""
+    model = make_model()
+    optimizer = syclamp.torch.AdamW(model.parameters(), lr=0.01)
+    model, wrapped = accelerator.prepare(model, optimizer)
+    assert isinstance(wrapped, AcceleratedOptimizer)
+    schedule = syclamp.torch.AppliedStepSchedule(torch.optim.lr_scheduler.StepLR(wrapped, 1, gamma=0.5))
+    assert schedule.optimizer is optimizer
+    rates = []
+    for step, batch in enumerate(make_batches(4)):
+        wrapped.zero_grad()
+        accelerator.backward(loss_of(model, batch))
+        if step in (1, 2):
+            model[0].bias.grad[0] = math.inf
+        wrapped.step()
+        schedule.step()
+        rates.append(optimizer.param_groups[0]["lr"])
+    assert rates == [0.01 * 0.5**applied for applied in (1, 1, 1, 2)]
+
+
 @pytest.mark.parametrize("native_amp", [True, False])
 def test_accelerate_unscales_before_it_clips_only_with_native_amp(accelerator, native_amp):
     accelerator.native_amp = native_amp

@@ -8,6 +8,8 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from ._optimizer import FusedOptimizer
 
+_MAX_WRAPPERS = 8  # a wrapper may contain itself
+
 
 class AppliedStepSchedule:
     """Advances a learning-rate scheduler only after steps that were applied.
@@ -28,14 +30,12 @@ class AppliedStepSchedule:
     [0.25]
 
     Args:
-        scheduler: a scheduler of torch.optim.lr_scheduler, whose optimizer is one of this package
+        scheduler: a scheduler of torch.optim.lr_scheduler, whose optimizer is one of this package; it may be wrapped, as by
+            ``accelerator.prepare``
     """
 
     def __init__(self, scheduler: LRScheduler) -> None:
-        optimizer = scheduler.optimizer
-        if not isinstance(optimizer, FusedOptimizer):
-            raise TypeError(f"AppliedStepSchedule: the optimizer is {type(optimizer).__name__}, which does not tell whether a step was "
-                            "applied; use an optimizer of syclamp.torch")
+        optimizer = _unwrapped_optimizer(scheduler)
         self.scheduler = scheduler
         self.optimizer = optimizer
         self._applied_count = optimizer._applied_count
@@ -57,3 +57,20 @@ class AppliedStepSchedule:
 
     def get_last_lr(self) -> list[float]:
         return self.scheduler.get_last_lr()  # type: ignore[return-value]
+
+
+def _unwrapped_optimizer(scheduler: LRScheduler) -> FusedOptimizer:
+    """The optimizer that a scheduler drives, without wrappers such as AcceleratedOptimizer, which keep it as `optimizer`."""
+    wrapped: object = scheduler
+    names: list[str] = []
+    for _ in range(_MAX_WRAPPERS + 1):
+        wrapped = getattr(wrapped, "optimizer", None)
+        if isinstance(wrapped, FusedOptimizer):
+            return wrapped
+        if wrapped is None:
+            break
+        names.append(type(wrapped).__name__)
+    if not names:
+        raise TypeError(f"AppliedStepSchedule: {type(scheduler).__name__} has no optimizer; pass a scheduler of torch.optim.lr_scheduler")
+    raise TypeError(f"AppliedStepSchedule: the optimizer is {' around '.join(names)}, which does not tell whether a step was applied; use an "
+                    "optimizer of syclamp.torch")
