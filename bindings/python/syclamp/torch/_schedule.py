@@ -50,12 +50,22 @@ class AppliedStepSchedule:
             self.scheduler.step(*args, **kwargs)
 
     def state_dict(self) -> dict[str, Any]:
+        """The state of the scheduler itself, which `load_state_dict` of the scheduler can load as well.
+
+        >>> import torch, syclamp.torch
+        >>> optimizer = syclamp.torch.SGD([torch.nn.Parameter(torch.ones(1))])
+        >>> schedule = syclamp.torch.AppliedStepSchedule(torch.optim.lr_scheduler.StepLR(optimizer, 1))
+        >>> schedule.state_dict()["last_epoch"]
+        0
+        """
         return self.scheduler.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Loads the state of a scheduler of the same kind, wrapped or not. `state_dict` is what its `state_dict` has returned."""
         self.scheduler.load_state_dict(state_dict)
 
     def get_last_lr(self) -> list[float]:
+        """The learning rate of each parameter group, as the scheduler has computed it last."""
         return self.scheduler.get_last_lr()  # type: ignore[return-value]
 
 
