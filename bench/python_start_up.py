@@ -4,7 +4,8 @@
     PYTHONPATH=build/python python bench/python_start_up.py [--rounds N] [--torch]
 
 Each round starts new processes: with an empty kernel cache, and with a filled one. With --torch, the step is one of syclamp.torch, and
-PyTorch is imported before the clock starts.
+PyTorch is imported before the clock starts. A third process then makes the same step with PyTorch alone, because much of the time is
+spent there: the first optimizer of a process loads PyTorch's compiler.
 """
 import argparse
 import json
@@ -43,11 +44,25 @@ scaler.update()
 print(json.dumps([imported - start, time.perf_counter() - imported]))
 """
 
+PYTORCH_ALONE = """
+import json, time, torch
+parameter = torch.nn.Parameter(torch.ones(1000))
+parameter.grad = torch.full((1000,), 0.5)
+start = time.perf_counter()
+optimizer, scaler = torch.optim.AdamW([parameter], fused=True), torch.amp.GradScaler("cpu")
+scaler.scale(torch.ones(()))
+scaler.unscale_(optimizer)
+torch.nn.utils.clip_grad_norm_([parameter], 1.0)
+scaler.step(optimizer)
+scaler.update()
+print(json.dumps([0.0, time.perf_counter() - start]))
+"""
+
 
 def seconds(script, cache):
     """Seconds of the import, and from then to the end of the first step."""
     environment = {**os.environ, "SYCLAMP_CACHE_DIR": cache}
-    result = subprocess.run([sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", script], env=environment, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(result.stdout)
 
 
@@ -56,14 +71,19 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--torch", action="store_true")
     options = parser.parse_args()
-    times = {"empty": [], "filled": []}
+    script = TORCH if options.torch else CORE
+    scripts = {"kernel cache empty": script, "kernel cache filled": script}
+    if options.torch:
+        scripts["PyTorch alone"] = PYTORCH_ALONE
+    times = {name: [] for name in scripts}
     for _ in range(options.rounds):
         with tempfile.TemporaryDirectory() as cache:
-            for name in times:
-                times[name].append(seconds(TORCH if options.torch else CORE, cache))
+            for name, script in scripts.items():
+                times[name].append(seconds(script, cache))
     for name, values in times.items():
         imports, steps = zip(*values, strict=True)
-        print(f"kernel cache {name:6}: import {statistics.median(imports):.2f} s, first step {statistics.median(steps):.2f} s after it")
+        print(f"{name:19}: import {statistics.median(imports):.2f} s, first step {statistics.median(steps):.2f} s after it "
+              f"({min(steps):.2f} to {max(steps):.2f} s)")
 
 
 main()
