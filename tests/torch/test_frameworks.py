@@ -195,6 +195,33 @@ def test_lightning_clips_by_max_norm_or_without_the_protocol(tmp_path):
     assert distance(clipped, by_lightning) <= 0.01 * distance(clipped, unclipped)
 
 
+class ManualRegression(Regression):
+    """Steps by itself, as Lightning's page on manual optimization says, but does not clip the gradients."""
+
+    def __init__(self, max_norm):
+        super().__init__(max_norm)
+        self.automatic_optimization = False
+
+    def training_step(self, batch, index):
+        optimizer = self.optimizers()
+        optimizer.zero_grad()
+        self.manual_backward(super().training_step(batch, index))
+        optimizer.step()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lightning_manual_optimization_clips_unscaled_gradients(tmp_path):
+    """https://github.com/Lightning-AI/pytorch-lightning/issues/18089: clip_gradients in such a loop clips gradients that are still scaled."""
+    limit, weights = 1e-3, []
+    for module in (ManualRegression(limit), Regression(limit)):
+        scaler = syclamp.torch.GradScaler(init_scale=2.0**10)
+        fit(module, scaler, tmp_path, steps=3)
+        weights.append(list(module.parameters()))
+        assert scaler.get_scale() == 2.0**10 and len(scaler.ledger()) == 3
+        assert all(abs(record.norm * record.clip / limit - 1.0) < 1e-5 for record in scaler.ledger())
+    assert distance(*weights) == 0
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_lightning_resumes_bit_identically(tmp_path):
     whole, whole_scaler = Regression(max_norm=1.0, broken=(1,)), syclamp.torch.GradScaler(init_scale=2.0**10, growth_interval=2)

@@ -265,7 +265,7 @@ def test_other_code_may_raise_the_flag():
 def test_flags_of_two_devices(make, flags):
     """Any flag skips the step and lowers the scale. PyTorch has one device here, but keeps a flag for every name of a device.
 
-    The flags (1, 1) add up to 2. PyTorch's SGD(fused=True) for the CPU would apply that step, under its own scaler as well."""
+    The flags (1, 1) add up to 2. PyTorch's SGD(fused=True) for the CPU applies that step: D2 in docs/frameworks.md is the same on GPUs."""
     scaler, reference = both_scalers(init_scale=8.0)
     weights = []
     for s, make_optimizer in ((scaler, make), (reference, torch.optim.SGD)):

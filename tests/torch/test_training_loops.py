@@ -10,7 +10,7 @@ import signal
 
 import pytest
 import torch
-from torch_cases import allowed, distance, loss_of, make_batches, make_model
+from torch_cases import allowed, distance, loss_of, make_batches, make_gradients, make_model, make_parameters, set_gradients
 
 import syclamp.torch
 
@@ -158,6 +158,38 @@ def test_autocast_in_fp16_and_bf16():
             losses.append(loss.item())
         # The forward pass rounds to 8 bits (BF16) or 11 bits, and 20 steps amplify: the losses agree to a few units of 2^-8.
         assert losses[0] < 0.9 * start and abs(losses[0] - losses[1]) < 4 * 2.0**-8 * losses[1]
+
+
+def test_clipping_by_a_limit_that_adapts():
+    """The limit follows the norms of earlier steps, as ZClip's does. The norm in a record is that of the unscaled gradients. A skipped step has none."""
+    ours, theirs = make_parameters(), make_parameters()
+    optimizer, reference = syclamp.torch.SGD(ours, lr=0.1), torch.optim.SGD(theirs, lr=0.1)
+    scaler = syclamp.torch.GradScaler(init_scale=2.0**12, growth_interval=2)
+    scaler.scale(torch.ones(()))
+    mean, clipped = 40.0, []
+    for step, (gradients, size) in enumerate(zip(make_gradients(8), (1.0, 1.0, 1.0, 8.0, 1.0, 8.0, 0.5, 8.0))):
+        is_broken = step in (2, 5)
+        optimizer.max_norm = 1.5 * mean
+        set_gradients(ours, [g * (scaler.get_scale() * size) for g in gradients])
+        if is_broken:
+            ours[1].grad[4] = math.nan
+        scaler.step(optimizer)
+        scaler.update()
+        scaler.get_scale()  # waits for the record
+        record = scaler.ledger()[-1]
+        assert record.was_applied == (not is_broken)
+        if is_broken:
+            continue
+        set_gradients(theirs, [g * size for g in gradients])
+        norm = float(torch.nn.utils.clip_grad_norm_(theirs, 1.5 * mean))
+        reference.step()
+        assert abs(record.norm / norm - 1.0) < 1e-5
+        if record.clip < 1.0:
+            clipped.append(step)
+        mean = 0.5 * mean + 0.5 * record.norm
+    assert clipped == [3, 7]
+    # The norms differ by rounding, and so do the limits: by less than 1e-5 of a move, which is 0.1 times a norm below 300.
+    assert distance(ours, theirs) <= allowed(theirs, 8, 0.1) + 8 * 1e-5 * 0.1 * 300
 
 
 class Rows(torch.utils.data.Dataset):
