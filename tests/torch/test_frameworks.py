@@ -111,6 +111,26 @@ def test_accelerate_trains_in_fp16_on_the_cpu(accelerator):
     assert losses[-1] < losses[0]
 
 
+def test_accelerate_optimizers_have_schedules_that_count_applied_steps(accelerator):
+    """`prepare` wraps the optimizer, and a scheduler that is made after it belongs to the wrapper."""
+    model = make_model()
+    optimizer = syclamp.torch.AdamW(model.parameters(), lr=0.01)
+    model, wrapped = accelerator.prepare(model, optimizer)
+    assert isinstance(wrapped, AcceleratedOptimizer)
+    schedule = syclamp.torch.AppliedStepSchedule(torch.optim.lr_scheduler.StepLR(wrapped, 1, gamma=0.5))
+    assert schedule.optimizer is optimizer
+    rates = []
+    for step, batch in enumerate(make_batches(4)):
+        wrapped.zero_grad()
+        accelerator.backward(loss_of(model, batch))
+        if step in (1, 2):
+            model[0].bias.grad[0] = math.inf
+        wrapped.step()
+        schedule.step()
+        rates.append(optimizer.param_groups[0]["lr"])
+    assert rates == [0.01 * 0.5**applied for applied in (1, 1, 1, 2)]
+
+
 @pytest.mark.parametrize("native_amp", [True, False])
 def test_accelerate_unscales_before_it_clips_only_with_native_amp(accelerator, native_amp):
     accelerator.native_amp = native_amp
@@ -173,6 +193,33 @@ def test_lightning_clips_by_max_norm_or_without_the_protocol(tmp_path):
     clipped, by_lightning, unclipped = weights
     # AdamW divides by the gradient's size. Clipping by a constant norm still changes the moments of later steps: the third run shows how much.
     assert distance(clipped, by_lightning) <= 0.01 * distance(clipped, unclipped)
+
+
+class ManualRegression(Regression):
+    """Steps by itself, as Lightning's page on manual optimization says, but does not clip the gradients."""
+
+    def __init__(self, max_norm):
+        super().__init__(max_norm)
+        self.automatic_optimization = False
+
+    def training_step(self, batch, index):
+        optimizer = self.optimizers()
+        optimizer.zero_grad()
+        self.manual_backward(super().training_step(batch, index))
+        optimizer.step()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lightning_manual_optimization_clips_unscaled_gradients(tmp_path):
+    """https://github.com/Lightning-AI/pytorch-lightning/issues/18089: clip_gradients in such a loop clips gradients that are still scaled."""
+    limit, weights = 1e-3, []
+    for module in (ManualRegression(limit), Regression(limit)):
+        scaler = syclamp.torch.GradScaler(init_scale=2.0**10)
+        fit(module, scaler, tmp_path, steps=3)
+        weights.append(list(module.parameters()))
+        assert scaler.get_scale() == 2.0**10 and len(scaler.ledger()) == 3
+        assert all(abs(record.norm * record.clip / limit - 1.0) < 1e-5 for record in scaler.ledger())
+    assert distance(*weights) == 0
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -82,6 +82,56 @@ def test_a_schedule_advances_on_applied_steps_only(scaler_class, unscales, amp_s
         syclamp.torch.AppliedStepSchedule(lr_scheduler.StepLR(torch.optim.SGD(parameters), 1))
 
 
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_every_scheduler_advances_on_applied_steps_only(name):
+    """With skips, a wrapped scheduler equals the bare one after the applied steps alone. What ReduceLROnPlateau is told on a skipped step is lost."""
+    parameters = make_parameters()
+    optimizer, scaler = syclamp.torch.SGD(parameters, lr=0.02, momentum=0.9), syclamp.torch.GradScaler()
+    reference = torch.optim.SGD(make_parameters(), lr=0.02, momentum=0.9)
+    schedule, bare = syclamp.torch.AppliedStepSchedule(make_scheduler(name, optimizer)), make_scheduler(name, reference)
+    scaler.scale(torch.ones(()))
+    rates = set()
+    for step, gradients in enumerate(make_gradients(10)):
+        set_gradients(parameters, gradients)
+        is_skipped = step in (0, 3, 4)
+        if is_skipped:
+            parameters[0].grad[0, 0] = math.inf
+        scaler.step(optimizer)
+        scaler.update()
+        # Falls at first: then the rate depends on every single value.
+        argument = [{3: -5.0, 4: -6.0}.get(step, 2.0 - step if step < 6 else 1.0)] if name == "ReduceLROnPlateau" else []
+        schedule.step(*argument)
+        if not is_skipped:
+            reference.step()
+            bare.step(*argument)
+        for key in ("lr", "momentum"):  # OneCycleLR and CyclicLR move both
+            assert optimizer.param_groups[0][key] == reference.param_groups[0][key]
+        assert schedule.get_last_lr() == bare.get_last_lr()
+        rates.add(optimizer.param_groups[0]["lr"])
+    assert len(rates) > 1
+    assert optimizer.applied_steps() == 7
+
+
+def test_wrapped_optimizers_are_unwrapped():
+    class Wrapper(torch.optim.Optimizer):
+        def __init__(self, optimizer):
+            self.optimizer, self.param_groups, self.defaults = optimizer, optimizer.param_groups, optimizer.defaults
+
+        def step(self):
+            self.optimizer.step()
+
+    optimizer = syclamp.torch.SGD(make_parameters())
+    assert syclamp.torch.AppliedStepSchedule(lr_scheduler.StepLR(Wrapper(Wrapper(optimizer)), 1)).optimizer is optimizer
+    endless = Wrapper(optimizer)
+    endless.optimizer = endless
+    for wrapped, message in ((Wrapper(torch.optim.SGD(make_parameters())), "the optimizer is Wrapper around SGD, which"),
+                             (endless, "Wrapper around Wrapper.*use an optimizer of syclamp.torch")):
+        with pytest.raises(TypeError, match=message):
+            syclamp.torch.AppliedStepSchedule(lr_scheduler.StepLR(wrapped, 1))
+    with pytest.raises(TypeError, match="Parameter has no optimizer; pass a scheduler"):
+        syclamp.torch.AppliedStepSchedule(torch.nn.Parameter(torch.ones(1)))
+
+
 def test_a_schedule_may_be_called_for_every_micro_batch():
     parameters = make_parameters()
     optimizer, scaler = syclamp.torch.AdamW(parameters), syclamp.torch.GradScaler()

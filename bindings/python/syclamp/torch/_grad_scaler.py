@@ -307,7 +307,7 @@ class GradScaler(torch.amp.GradScaler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads a state of this class or of torch.amp.GradScaler. A load that fails changes nothing."""
+        """Loads the `state_dict` of a scaler of this class or of torch.amp.GradScaler. A load that fails changes nothing."""
         if not self._enabled:
             return
         if len(state_dict) == 0:

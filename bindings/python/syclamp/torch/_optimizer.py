@@ -101,7 +101,7 @@ class FusedOptimizer(torch.optim.Optimizer):
         return self._core is not None and self._has_stepped and self._core.last_step_was_applied()
 
     def applied_steps(self, group: int = 0) -> int:
-        """The number of applied steps of a parameter group. Does not wait."""
+        """The number of applied steps of the parameter group with the index `group`. Does not wait."""
         if as_count("group", group) >= len(self.param_groups):
             raise IndexError(f"group is {group}, but the optimizer has {len(self.param_groups)} parameter groups")
         if self._core is not None and group < len(self._steps):
@@ -212,6 +212,15 @@ class FusedOptimizer(torch.optim.Optimizer):
 
     @not_compiled
     def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds a parameter group, whose steps count from 0. `param_group` has the parameters, and settings where they differ.
+
+        >>> import torch, syclamp.torch
+        >>> first, second = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
+        >>> optimizer = syclamp.torch.SGD([first], lr=0.5)
+        >>> optimizer.add_param_group({"params": [second], "lr": 0.25})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [0.5, 0.25]
+        """
         if isinstance(param_group, dict):  # PyTorch's own check comes later
             check_settings({**self.defaults, **param_group})
         super().add_param_group(param_group)
@@ -232,7 +241,7 @@ class FusedOptimizer(torch.optim.Optimizer):
 
     @not_compiled
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads a state of this class, or of the optimizer of the same name in torch.optim.
+        """Loads the `state_dict` of an optimizer of this class, or of the optimizer of the same name in torch.optim.
 
         Unlike PyTorch's optimizers it keeps FP32 state of FP16 and BF16 parameters in FP32.
         """

@@ -19,6 +19,15 @@ class SGD(FusedOptimizer):
 
     All optimizers accept and ignore `foreach` and `fused`. They refuse `capturable=True` and `differentiable=True`.
 
+    >>> import torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(2))
+    >>> optimizer = syclamp.torch.SGD([weight], lr=0.25, momentum=0.5)
+    >>> for _ in range(2):
+    ...     weight.grad = torch.tensor([1.0, -1.0])
+    ...     optimizer.step()
+    >>> weight.tolist()  # moves of 1 and 1.5 times the learning rate
+    [0.375, 1.625]
+
     Args:
         params: parameters or parameter groups
         lr: learning rate, a number or a tensor of one element
@@ -46,6 +55,14 @@ class SGD(FusedOptimizer):
 class Adam(FusedOptimizer):
     """Adam, as torch.optim.Adam: weight decay is added to the gradient.
 
+    >>> import torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(2))
+    >>> optimizer = syclamp.torch.Adam([weight], lr=0.125)
+    >>> weight.grad = torch.tensor([0.5, -0.25])
+    >>> optimizer.step()
+    >>> weight.tolist()  # the first move is as large as the learning rate
+    [0.875, 1.125]
+
     Args:
         params: parameters or parameter groups
         lr: learning rate, a number or a tensor of one element
@@ -56,6 +73,7 @@ class Adam(FusedOptimizer):
         maximize: maximizes the loss
         max_norm: clips the norm of all gradients inside the step
         amp_scaling: False: GradScaler unscales the gradients before the step, and reads on the host whether they are finite
+        decoupled_weight_decay: must be False; to decouple the decay from the gradient, use `AdamW`
     """
 
     _kind = "adam"
@@ -93,7 +111,16 @@ class AdamW(Adam):
 
 
 class Lion(FusedOptimizer):
-    """Lion (Chen et al., 2023), with decoupled weight decay. PyTorch has no Lion; the arguments are named as those of `Adam`."""
+    """Lion (Chen et al., 2023), with decoupled weight decay. PyTorch has no Lion; the arguments are those of `Adam`.
+
+    >>> import torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(3))
+    >>> optimizer = syclamp.torch.Lion([weight], lr=0.125)
+    >>> weight.grad = torch.tensor([100.0, 0.0, -0.001])
+    >>> optimizer.step()
+    >>> weight.tolist()  # every move is as large as the learning rate, or zero
+    [0.875, 1.0, 1.125]
+    """
 
     _kind = "lion"
 
@@ -108,7 +135,20 @@ class Lion(FusedOptimizer):
 
 
 class Adagrad(FusedOptimizer):
-    """Adagrad, as torch.optim.Adagrad. The arguments `max_norm` and `amp_scaling` are those of `Adam`."""
+    """Adagrad, as torch.optim.Adagrad. The other arguments are those of `Adam`.
+
+    >>> import torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(2))
+    >>> optimizer = syclamp.torch.Adagrad([weight], lr=0.5)
+    >>> weight.grad = torch.tensor([3.0, -4.0])
+    >>> optimizer.step()
+    >>> weight.tolist(), optimizer.state[weight]["sum"].tolist()
+    ([0.5, 1.5], [9.0, 16.0])
+
+    Args:
+        lr_decay: after t steps, the learning rate is divided by 1 + t * lr_decay
+        initial_accumulator_value: initial sum of the squared gradients
+    """
 
     _kind = "adagrad"
 
@@ -128,7 +168,21 @@ class Adagrad(FusedOptimizer):
 
 
 class RMSprop(FusedOptimizer):
-    """RMSprop, as torch.optim.RMSprop. The arguments `max_norm` and `amp_scaling` are those of `Adam`."""
+    """RMSprop, as torch.optim.RMSprop. The other arguments are those of `Adam`.
+
+    >>> import torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(2))
+    >>> optimizer = syclamp.torch.RMSprop([weight], lr=0.125, alpha=0.75)
+    >>> weight.grad = torch.tensor([3.0, -4.0])
+    >>> optimizer.step()
+    >>> weight.tolist()  # the mean square is a quarter of the first square
+    [0.75, 1.25]
+
+    Args:
+        alpha: decay rate of the mean square
+        momentum: momentum factor
+        centered: divides by the standard deviation instead of the root of the mean square
+    """
 
     _kind = "rmsprop"
 
@@ -144,7 +198,19 @@ class RMSprop(FusedOptimizer):
 
 
 class Adadelta(FusedOptimizer):
-    """Adadelta, as torch.optim.Adadelta. The arguments `max_norm` and `amp_scaling` are those of `Adam`."""
+    """Adadelta, as torch.optim.Adadelta. The other arguments are those of `Adam`.
+
+    >>> import torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(2))
+    >>> optimizer = syclamp.torch.Adadelta([weight], rho=0.75)
+    >>> weight.grad = torch.tensor([3.0, -4.0])
+    >>> optimizer.step()
+    >>> optimizer.state[weight]["square_avg"].tolist()  # a quarter of the squares
+    [2.25, 4.0]
+
+    Args:
+        rho: decay rate of the mean squares of gradients and moves
+    """
 
     _kind = "adadelta"
 
@@ -159,7 +225,17 @@ class Adadelta(FusedOptimizer):
 
 
 class LAMB(FusedOptimizer):
-    """LAMB (You et al., 2020), with decoupled weight decay. PyTorch has no LAMB; the arguments are named as those of `Adam`."""
+    """LAMB (You et al., 2020), with decoupled weight decay. PyTorch has no LAMB; the arguments are those of `Adam`.
+
+    >>> import torch, syclamp.torch
+    >>> weights = [torch.nn.Parameter(torch.full((2,), size)) for size in (1.0, 4.0)]
+    >>> optimizer = syclamp.torch.LAMB(weights, lr=0.125, weight_decay=0.0)
+    >>> for weight in weights:
+    ...     weight.grad = torch.tensor([0.5, -0.5])
+    >>> optimizer.step()
+    >>> [[round(w, 3) for w in weight.tolist()] for weight in weights]  # the move of a tensor is in proportion to its norm
+    [[0.875, 1.125], [3.5, 4.5]]
+    """
 
     _kind = "lamb"
 
@@ -174,9 +250,17 @@ class LAMB(FusedOptimizer):
 
 
 class NovoGrad(FusedOptimizer):
-    """NovoGrad (Ginsburg et al., 2019). PyTorch has no NovoGrad; the arguments are named as those of `Adam`.
+    """NovoGrad (Ginsburg et al., 2019). PyTorch has no NovoGrad; the arguments are those of `Adam`.
 
     The second moment is one number per parameter, ``state[p]["second_moment"]``. It is up to date after `state_dict`.
+
+    >>> import torch, syclamp.torch
+    >>> weight = torch.nn.Parameter(torch.ones(2))
+    >>> optimizer = syclamp.torch.NovoGrad([weight], lr=0.5)
+    >>> weight.grad = torch.tensor([3.0, -4.0])
+    >>> optimizer.step()
+    >>> optimizer.state_dict()["state"][0]["second_moment"].item()  # the squared norm of the gradient
+    25.0
     """
 
     _kind = "novograd"

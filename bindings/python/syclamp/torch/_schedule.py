@@ -8,6 +8,8 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from ._optimizer import FusedOptimizer
 
+_MAX_WRAPPERS = 8  # a wrapper may contain itself
+
 
 class AppliedStepSchedule:
     """Advances a learning-rate scheduler only after steps that were applied.
@@ -28,14 +30,12 @@ class AppliedStepSchedule:
     [0.25]
 
     Args:
-        scheduler: a scheduler of torch.optim.lr_scheduler, whose optimizer is one of this package
+        scheduler: a scheduler of torch.optim.lr_scheduler, whose optimizer is one of this package; it may be wrapped, as by
+            ``accelerator.prepare``
     """
 
     def __init__(self, scheduler: LRScheduler) -> None:
-        optimizer = scheduler.optimizer
-        if not isinstance(optimizer, FusedOptimizer):
-            raise TypeError(f"AppliedStepSchedule: the optimizer is {type(optimizer).__name__}, which does not tell whether a step was "
-                            "applied; use an optimizer of syclamp.torch")
+        optimizer = _unwrapped_optimizer(scheduler)
         self.scheduler = scheduler
         self.optimizer = optimizer
         self._applied_count = optimizer._applied_count
@@ -50,10 +50,37 @@ class AppliedStepSchedule:
             self.scheduler.step(*args, **kwargs)
 
     def state_dict(self) -> dict[str, Any]:
+        """The state of the scheduler itself, which `load_state_dict` of the scheduler can load as well.
+
+        >>> import torch, syclamp.torch
+        >>> optimizer = syclamp.torch.SGD([torch.nn.Parameter(torch.ones(1))])
+        >>> schedule = syclamp.torch.AppliedStepSchedule(torch.optim.lr_scheduler.StepLR(optimizer, 1))
+        >>> schedule.state_dict()["last_epoch"]
+        0
+        """
         return self.scheduler.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Loads the state of a scheduler of the same kind, wrapped or not. `state_dict` is what its `state_dict` has returned."""
         self.scheduler.load_state_dict(state_dict)
 
     def get_last_lr(self) -> list[float]:
+        """The learning rate of each parameter group, as the scheduler has computed it last."""
         return self.scheduler.get_last_lr()  # type: ignore[return-value]
+
+
+def _unwrapped_optimizer(scheduler: LRScheduler) -> FusedOptimizer:
+    """The optimizer that a scheduler drives, without wrappers such as AcceleratedOptimizer, which keep it as `optimizer`."""
+    wrapped: object = scheduler
+    names: list[str] = []
+    for _ in range(_MAX_WRAPPERS + 1):
+        wrapped = getattr(wrapped, "optimizer", None)
+        if isinstance(wrapped, FusedOptimizer):
+            return wrapped
+        if wrapped is None:
+            break
+        names.append(type(wrapped).__name__)
+    if not names:
+        raise TypeError(f"AppliedStepSchedule: {type(scheduler).__name__} has no optimizer; pass a scheduler of torch.optim.lr_scheduler")
+    raise TypeError(f"AppliedStepSchedule: the optimizer is {' around '.join(names)}, which does not tell whether a step was applied; use an "
+                    "optimizer of syclamp.torch")
