@@ -31,6 +31,7 @@ class Fault:
 
 
 ARRAYS, LIFETIMES, PROCESS = "python/test_arrays.py::test_", "python/test_lifetimes.py::test_", "python/test_process.py::test_"
+DPNP = "python/test_dpnp.py::test_"
 FAULTS = {
     "core": [
         Fault("arrays not kept until the work is done", "src/engine.cpp", "{done, std::move(owners)}", "{done, {}}",
@@ -74,7 +75,20 @@ FAULTS = {
         Fault("GIL not released by a call", "src/engine.hpp", "const nanobind::gil_scoped_release others_run;", "",
               PROCESS + "other_threads_run_while_a_call_waits", sources=("engine.cpp", "tensors.cpp")),
         Fault("GIL not released by a wait", "src/engine.hpp", "const nanobind::gil_scoped_release others_run;", "",
-              "python/test_dpnp.py::test_a_wait_releases_the_gil", sources=("engine.cpp",)),
+              DPNP + "a_wait_releases_the_gil", sources=("engine.cpp",)),
+        Fault("queue of an array ignored", "src/interface_arrays.cpp", "array.queue = find_queue(queue);", "",
+              DPNP + "arrays_of_another_queue_are_refused"),
+        Fault("queue of a table of DLPack ignored", "src/dlpack_arrays.cpp",
+              "if (!array.is_host) array.queue = current_queue(*table, managed->tensor.device);", "",
+              DPNP + "the_table_of_dlpack_tells_the_queue"),
+        Fault("engine chosen without the arrays", "syclamp/engine.py", "return _engine_on(queue)", "return default_engine()",
+              DPNP + "arrays_choose_an_engine_on_their_queue"),
+        Fault("step not ordered after commands of the optimizer's queue", "src/scaler.cpp",
+              "events.insert(events.end(), others.begin(), others.end());", "", DPNP + "scaler_and_optimizer_with_two_engines"),
+        Fault("commands of the optimizer's queue not ordered after the step", "src/scaler.cpp", "engine->order_caller();", "",
+              DPNP + "scaler_and_optimizer_with_two_engines"),
+        Fault("step on host memory of another context not waited for", "src/scaler.cpp", "engine->native().wait();", ";",
+              DPNP + "host_memory_of_another_context_is_complete_when_a_step_returns"),
         Fault("dictionaries paired by position", "syclamp/_arguments.py", "return {key: by_name[key] for key in keys}", "return arrays",
               "python/test_operations.py::test_dictionaries_are_paired_by_key"),
         Fault("gradients paired by position", "syclamp/optimizers.py", 'in_order(group["gradients"], keys, "gradients", "weights")',

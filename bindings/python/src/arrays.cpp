@@ -35,6 +35,15 @@ element_type element_type_from(std::string_view name) {
   throw invalid_argument(fmt::format("dtype: \"{}\" is not one of {}", name, fmt::join(names, ", ")));
 }
 
+std::shared_ptr<void> keep(nb::handle object) {
+  object.inc_ref();
+  return {object.ptr(), [](void* pointer) {
+            if (!Py_IsInitialized()) return;
+            const nb::gil_scoped_acquire python;
+            Py_DECREF(static_cast<PyObject*>(pointer));
+          }};
+}
+
 imported_array import_array(nb::handle object, const std::string& argument, std::optional<element_type> type) {
   if (nb::isinstance<imported_array>(object)) {
     const auto& known = nb::cast<const imported_array&>(object);
@@ -59,6 +68,11 @@ void check_memory(const engine_handle& engine, const imported_array& array, cons
     throw invalid_argument(fmt::format(
         "{}: the array is in host memory, which the device {} cannot use; pass USM memory, for example of dpnp",
         argument, queue.get_device().get_info<sycl::info::device::name>()));
+  if (array.queue && !engine.serves(*array.queue))
+    throw invalid_argument(fmt::format(
+        "{}: the array belongs to another queue than the engine's, so nothing would order their commands; make the "
+        "engine with syclamp.Engine(queue=array.sycl_queue)",
+        argument));
   if (!array.is_host && sycl::get_pointer_type(array.address, queue.get_context()) == sycl::usm::alloc::unknown)
     throw invalid_argument(fmt::format(
         "{}: the array is in memory of another SYCL context; make the engine with the array's queue, for example "
@@ -95,6 +109,11 @@ void register_arrays(nb::module_& module) {
       .def_ro("size", &imported_array::count)
       .def_ro("is_read_only", &imported_array::is_read_only)
       .def_ro("is_host", &imported_array::is_host)
+      .def_prop_ro("sycl_queue",
+                   [](const imported_array& array) {
+                     return array.queue_object ? nb::borrow(static_cast<PyObject*>(array.queue_object.get()))
+                                               : nb::none();
+                   })
       .def_prop_ro("address",
                    [](const imported_array& array) { return reinterpret_cast<std::uintptr_t>(array.address); });
 }

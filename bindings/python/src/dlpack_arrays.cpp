@@ -108,6 +108,15 @@ const dlpack::exchange_api* exchange_table(nb::handle object) {
   return table;
 }
 
+/// The queue to which the library submits its commands on a device; nothing if it does not tell it.
+std::optional<sycl::queue> current_queue(const dlpack::exchange_api& table, dlpack::device device) {
+  void* queue = nullptr;
+  if (table.current_work_stream == nullptr) return {};
+  if (table.current_work_stream(device.type, device.id, &queue) != 0) throw nb::python_error();
+  if (queue == nullptr) return {};
+  return *static_cast<const sycl::queue*>(queue);
+}
+
 /// Throws the error of an array library again, with the name of the argument and without the library's stack.
 [[noreturn]] void throw_named(nb::python_error& problem, const std::string& argument) {
   if (!problem.matches(PyExc_Exception)) {  // such as KeyboardInterrupt
@@ -130,7 +139,9 @@ std::optional<imported_array> from_exchange_table(nb::handle object, const std::
     nb::python_error problem;
     throw_named(problem, argument);
   }
-  return from_versioned(managed, argument, wanted);
+  imported_array array = from_versioned(managed, argument, wanted);
+  if (!array.is_host) array.queue = current_queue(*table, managed->tensor.device);
+  return array;
 }
 
 std::optional<imported_array> from_dlpack(nb::handle object, const std::string& argument,

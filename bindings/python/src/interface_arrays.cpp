@@ -15,21 +15,12 @@
 #include <syclamp/error.hpp>
 
 #include "array_layout.hpp"
+#include "queues.hpp"
 
 namespace nb = nanobind;
 
 namespace syclamp::python {
 namespace {
-
-/// A reference to a Python object that may be dropped by any thread.
-std::shared_ptr<void> keep(nb::handle object) {
-  object.inc_ref();
-  return {object.ptr(), [](void* pointer) {
-            if (!Py_IsInitialized()) return;
-            const nb::gil_scoped_acquire python;
-            Py_DECREF(static_cast<PyObject*>(pointer));
-          }};
-}
 
 std::shared_ptr<Py_buffer> get_buffer(nb::handle object) {
   auto view = std::make_unique<Py_buffer>();
@@ -121,6 +112,10 @@ imported_array from_interface(nb::handle object, const nb::dict& interface, bool
   array.is_read_only = nb::cast<bool>(data[1]);
   array.is_host = !is_usm;
   array.owner = keep(object);
+  if (!is_usm || !interface.contains("syclobj")) return array;
+  const nb::object queue = interface["syclobj"];  // or a context, which orders nothing
+  array.queue = find_queue(queue);
+  if (array.queue) array.queue_object = keep(queue);
   return array;
 }
 

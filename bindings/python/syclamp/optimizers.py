@@ -129,7 +129,7 @@ class Optimizer:
         `weights`, `gradients`, `masters`, `names` and settings of their own
     :param gradients: one FP16, BF16 or FP32 array per array of weights; a dictionary is paired with weights by its keys
     :param masters: FP32 arrays for master weights, paired like gradients; default: the library allocates them
-    :param engine: default: `default_engine()`
+    :param engine: default: an engine on the queue of the arrays if they have one, else `default_engine()`
     """
 
     name: ClassVar[str]  #: name of the optimizer in the library
@@ -155,7 +155,7 @@ class Optimizer:
         parameters = [entry for index, group in enumerate(groups) for entry in _parameters(group, index)]
         self._names = [name for _, _, _, name, _ in parameters]
         storage["seed"] = as_count("seed", storage["seed"], bits=64)
-        self.engine = chosen_engine(engine)
+        self.engine = chosen_engine(engine, (array for entry in parameters for array in entry[:3]))
         self.native = _core.FusedOptimizer(
             self.engine.native, self.name, parameters, [{**settings, **fields} for fields in own], **storage
         )
