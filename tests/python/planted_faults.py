@@ -31,7 +31,7 @@ class Fault:
 
 
 ARRAYS, LIFETIMES, PROCESS = "python/test_arrays.py::test_", "python/test_lifetimes.py::test_", "python/test_process.py::test_"
-DPNP = "python/test_dpnp.py::test_"
+DPNP, LEDGER, SCALER = "python/test_dpnp.py::test_", "python/test_ledger.py::test_", "python/test_scaler.py::test_"
 FAULTS = {
     "core": [
         Fault("arrays not kept until the work is done", "src/engine.cpp", "{done, std::move(owners)}", "{done, {}}",
@@ -89,6 +89,16 @@ FAULTS = {
               DPNP + "scaler_and_optimizer_with_two_engines"),
         Fault("step on host memory of another context not waited for", "src/scaler.cpp", "engine->native().wait();", ";",
               DPNP + "host_memory_of_another_context_is_complete_when_a_step_returns"),
+        Fault("groups always skipped together", "src/scaler.cpp", ".skip_together = skip_together", ".skip_together = true",
+              SCALER + "several_scales_move_on_their_own"),
+        Fault("scale of another group read", "src/scaler.cpp", "scaler.get_scale(index)", "scaler.get_scale(0)",
+              SCALER + "several_scales_move_on_their_own"),
+        Fault("record of another group read", "src/scaler.cpp", "scaler.outcome(index)", "scaler.outcome(0)",
+              SCALER + "several_scales_move_on_their_own"),
+        Fault("optimizers not clipped separately", "src/scaler.cpp", "{.clip_separately = clip_separately}", "{.clip_separately = false}",
+              SCALER + "a_joint_step_clips_by_one_norm_or_by_one_per_optimizer"),
+        Fault("scales drawn as one line", "syclamp/_plot.py", "if record.scale_index == index", "", LEDGER + "plot_of_several_scales"),
+        Fault("scales written with one tag", "syclamp/tensorboard.py", "tag=tag + suffix", "tag=tag", LEDGER + "tensorboard_with_several_scales"),
         Fault("dictionaries paired by position", "syclamp/_arguments.py", "return {key: by_name[key] for key in keys}", "return arrays",
               "python/test_operations.py::test_dictionaries_are_paired_by_key"),
         Fault("gradients paired by position", "syclamp/optimizers.py", 'in_order(group["gradients"], keys, "gradients", "weights")',

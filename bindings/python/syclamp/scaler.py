@@ -33,7 +33,7 @@ class LossScaler:
     array('f', [0.5])
 
     :param policy: a `Policy`, or the name of a preset; default: syclamp's own policy
-    :param scales: 1: one scale for all tensors; more: one per group
+    :param scales: 1: one scale for all tensors; more: one per group. Multiply the loss of a group by `get_scale(group)`
     :param skip_together: with several scales, an overflow in one group skips all groups
     :param ledger: number of steps that the ledger keeps
     :param engine: default: `default_engine()`
@@ -49,9 +49,8 @@ class LossScaler:
         engine: Engine | None = None,
     ) -> None:
         self.engine = chosen_engine(engine)
-        self.native = _core.Scaler(
-            self.engine.native, policy, as_count("scales", scales), bool(skip_together), as_count("ledger", ledger)
-        )
+        self.scales = as_count("scales", scales)
+        self.native = _core.Scaler(self.engine.native, policy, self.scales, bool(skip_together), as_count("ledger", ledger))
         self._handlers: list[Handler] = []
 
     # --- A step ---
