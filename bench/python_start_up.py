@@ -47,7 +47,7 @@ print(json.dumps([imported - start, time.perf_counter() - imported]))
 def seconds(script, cache):
     """Seconds of the import, and from then to the end of the first step."""
     environment = {**os.environ, "SYCLAMP_CACHE_DIR": cache}
-    result = subprocess.run([sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", script], env=environment, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(result.stdout)
 
 
