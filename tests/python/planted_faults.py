@@ -101,7 +101,7 @@ FAULTS = {
         Fault("scales written with one tag", "syclamp/tensorboard.py", "tag=tag + suffix", "tag=tag", LEDGER + "tensorboard_with_several_scales"),
         Fault("dictionaries paired by position", "syclamp/_arguments.py", "return {key: by_name[key] for key in keys}", "return arrays",
               "python/test_operations.py::test_dictionaries_are_paired_by_key"),
-        Fault("gradients paired by position", "syclamp/optimizers.py", 'in_order(group["gradients"], keys, "gradients", "weights")',
+        Fault("gradients paired by position", "syclamp/optimizer.py", 'in_order(group["gradients"], keys, "gradients", "weights")',
               'group["gradients"]', "python/test_optimizers.py::test_dictionaries_are_paired_by_key"),
     ],
     "torch": [

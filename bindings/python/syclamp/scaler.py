@@ -12,7 +12,7 @@ from ._arguments import Arrays, as_pair
 from ._checks import as_count, as_optional_number
 from .engine import Engine, chosen_engine
 from .ledger import Ledger
-from .optimizers import Optimizer, native_of, natives_of
+from .optimizer import Optimizer, native_of, natives_of
 
 Handler = Callable[[_core.StepRecord], object]
 
