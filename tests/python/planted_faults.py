@@ -54,7 +54,7 @@ FAULTS = {
         Fault("newer table of DLPack accepted", "src/dlpack_arrays.cpp",
               "table != nullptr && table->header.version.major != dlpack::supported_major", "false",
               LIFETIMES + "a_table_of_a_newer_major_version_is_not_used"),
-        Fault("finalizer without the GIL", "src/interface_arrays.cpp", "const nb::gil_scoped_acquire python;\n            Py_DECREF", "Py_DECREF",
+        Fault("finalizer without the GIL", "src/arrays.cpp", "const nb::gil_scoped_acquire python;\n            Py_DECREF", "Py_DECREF",
               LIFETIMES + "finalizers_run_python"),
         Fault("deleter without the GIL", "src/dlpack_arrays.cpp",
               "const nb::gil_scoped_acquire python;\n            const nb::error_scope no_error;", "", LIFETIMES + "deleters_are_called_with_the_gil"),
