@@ -144,6 +144,7 @@ launch::kernel_library& engine::kernels() const {
 }
 
 sycl::event engine::order_after(const std::vector<sycl::event>& dependencies) const {
+  need_runtime();  // also without dependencies: a call that submits nothing itself is a misuse, too
   if (dependencies.empty()) return {};
   return submit_after(queue(), impl_->order_word.get(), dependencies);
 }

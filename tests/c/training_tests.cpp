@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scaler, optimizers, ledger and checkpoints of the C interface. Numbers are powers of two, so results are exact.
+// The scaler, ledger and checkpoints of the C interface. Numbers are powers of two, so results are exact.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -164,70 +164,6 @@ TEST_CASE("objects keep what they need after their handles are gone") {
   CHECK(syclamp_live_objects() == live);
 }
 
-TEST_CASE("every optimizer has settings that round-trip, and steps") {
-  for (syclamp_optimizer_kind kind = SYCLAMP_SGD; kind < SYCLAMP_OPTIMIZER_KINDS; ++kind) {
-    CAPTURE(kind);
-    const device_floats gradient(std::vector<float>(4, 1.0f)), model(std::vector<float>(4, 1.0f));
-    auto chosen = settings(kind, 0.25);
-    CHECK(chosen.kind == kind);
-    const auto optimizer = optimizer_of(gradient, model, chosen);
-    auto read = sized<syclamp_optimizer_settings>();
-    ok(syclamp_optimizer_get_settings(optimizer, 0, &read));
-    CHECK(std::memcmp(&read, &chosen, sizeof read) == 0);
-    ok(syclamp_optimizer_apply(optimizer));
-    CHECK(model.read()[2] < 1.0f);
-    chosen.weight_decay = 0.5;
-    chosen.maximize = 1;
-    ok(syclamp_optimizer_set_settings(optimizer, 0, &chosen));
-    ok(syclamp_optimizer_get_settings(optimizer, 0, &read));
-    CHECK(std::memcmp(&read, &chosen, sizeof read) == 0);
-  }
-}
-
-TEST_CASE("learning rates: set, per group, from the device, by a schedule") {
-  const device_floats gradient({1, 1}), model({0, 0});
-  auto chosen = settings(SYCLAMP_SGD, 1.0);
-  syclamp_parameter parameters[2] = {sized<syclamp_parameter>(), sized<syclamp_parameter>()};
-  for (std::uint32_t i = 0; i < 2; ++i) {
-    parameters[i].count = 1;
-    parameters[i].gradient = gradient.data() + i;
-    parameters[i].model = model.data() + i;
-    parameters[i].gradient_type = parameters[i].model_type = SYCLAMP_FLOAT32;
-    parameters[i].group = i;
-  }
-  const syclamp_optimizer_settings both[] = {chosen, chosen};
-  owned<syclamp_optimizer> optimizer;
-  ok(syclamp_optimizer_create(engine(), parameters, 2, both, 2, nullptr, optimizer.address()));
-  auto info = sized<syclamp_optimizer_info>();
-  ok(syclamp_optimizer_describe(optimizer, &info));
-  CHECK(info.parameters == 2);
-  CHECK(info.groups == 2);
-  CHECK(info.states == 0);
-  ok(syclamp_optimizer_set_lr(optimizer, 1, 4.0));
-  double lr = 0;
-  ok(syclamp_optimizer_get_lr(optimizer, 1, &lr));
-  CHECK(lr == 4.0);
-  ok(syclamp_optimizer_apply(optimizer));
-  CHECK(model.read() == std::vector<float>{-1, -4});
-  {
-    const device_floats rate({8.0f});
-    ok(syclamp_optimizer_set_lr_source(optimizer, 0, rate.data()));
-  }  // the optimizer keeps the memory
-  ok(syclamp_optimizer_apply(optimizer));
-  CHECK(model.read() == std::vector<float>{-9, -8});
-  ok(syclamp_optimizer_set_lr_source(optimizer, SYCLAMP_ALL_GROUPS, nullptr));
-  ok(syclamp_optimizer_set_lr(optimizer, SYCLAMP_ALL_GROUPS, 1.0));
-  auto schedule = sized<syclamp_lr_schedule>();
-  schedule.kind = SYCLAMP_LR_DECAY;
-  schedule.gamma = 0.5f;
-  schedule.steps = 2;
-  ok(syclamp_optimizer_set_schedule(optimizer, &schedule));
-  ok(syclamp_optimizer_apply(optimizer));  // two steps were applied before: one decay
-  CHECK(model.read() == std::vector<float>{-9.5f, -8.5f});
-  ok(syclamp_optimizer_zero_gradients(optimizer));
-  CHECK(gradient.read() == std::vector<float>{0, 0});
-}
-
 TEST_CASE("accumulation, joint steps, update to a scale, and steps that the program skips") {
   training run;
   const device_floats micro({65536, 65536, 65536, 65536});
@@ -307,56 +243,6 @@ TEST_CASE("ranks decide together by a function of the program") {
         std::string::npos);
 }
 
-TEST_CASE("a preset on the device moves as its simulation") {
-  for (const char* name : {"syclamp", "pytorch", "megatron", "keras3"}) {
-    CAPTURE(name);
-    auto policy = sized<syclamp_policy>();
-    ok(syclamp_policy_preset(name, &policy));
-    policy.growth_interval = 3;
-    ok(syclamp_policy_validate(&policy));
-    const std::string trace = "..i...ii....n...";
-    std::vector<syclamp_simulated_step> simulated(trace.size(), sized<syclamp_simulated_step>());
-    std::size_t count = 0;
-    ok(syclamp_simulate(&policy, trace.c_str(), simulated.data(), simulated.size(), &count));
-    REQUIRE(count == trace.size());
-    training run(&policy);
-    for (std::size_t i = 0; i < count; ++i) {
-      const float value = trace[i] == 'i' ? inf : trace[i] == 'n' ? std::nanf("") : 0.0f;
-      run.step({value, 0, 0, 0});
-      auto record = sized<syclamp_step_record>();
-      ok(syclamp_scaler_outcome(run.scaler, 0, &record));
-      CAPTURE(i);
-      CHECK(record.scale == simulated[i].scale_before);
-      CHECK(record.next_scale == simulated[i].scale_after);
-      CHECK(record.outcome == simulated[i].outcome);
-    }
-    auto read = sized<syclamp_policy>();
-    ok(syclamp_scaler_get_policy(run.scaler, &read));
-    CHECK(std::memcmp(&read, &policy, sizeof read) == 0);
-    read.growth_interval = 7;
-    ok(syclamp_scaler_set_policy(run.scaler, &read));
-  }
-  std::size_t presets = 0;
-  ok(syclamp_preset_count(&presets));
-  const char *preset = nullptr, *framework = nullptr;
-  for (std::size_t i = 0; i < presets; ++i) ok(syclamp_preset_describe(i, &preset, &framework));
-  CHECK(syclamp_preset_describe(presets, &preset, &framework) == SYCLAMP_INVALID_ARGUMENT);
-}
-
-TEST_CASE("a policy that stops resumes by a call") {
-  auto policy = sized<syclamp_policy>();
-  ok(syclamp_policy_preset(nullptr, &policy));
-  policy.give_up_after = 1;
-  policy.on_give_up = SYCLAMP_GIVE_UP_STOP;
-  training run(&policy);
-  run.step({inf, 0, 0, 0});
-  run.step({1, 1, 1, 1});
-  CHECK(run.model.read() == std::vector<float>(4, 1.0f));
-  ok(syclamp_scaler_resume(run.scaler));
-  run.step({1, 1, 1, 1});
-  CHECK(run.model.read() == std::vector<float>(4, 0.5f));
-}
-
 TEST_CASE("several scales lie apart by the stride, and move apart") {
   auto options = sized<syclamp_scaler_options>();
   options.scales = 2;
@@ -403,51 +289,4 @@ TEST_CASE("a loss is scaled, and gradients are unscaled before the step") {
                                  list_of({tensor(shadow.data(), 4)}), nullptr, nullptr));
   CHECK(shadow.read() == std::vector<float>{1, 0, 0, 0});
   ok(syclamp_scaler_update(run.scaler));
-}
-
-TEST_CASE("defaults have the documented numbers, each in its own field") {
-  auto policy = sized<syclamp_policy>();
-  ok(syclamp_policy_preset(nullptr, &policy));
-  CHECK(policy.mode == SYCLAMP_DYNAMIC);
-  CHECK(policy.growth_mode == SYCLAMP_GROW_AT_INTERVAL);
-  CHECK(policy.init_scale == 65536.0);
-  CHECK(policy.growth_factor == 2.0);
-  CHECK(policy.backoff_factor == 0.5);
-  CHECK(policy.min == 0x1p-14);
-  CHECK(policy.max == 0x1p24);
-  CHECK(policy.growth_interval == 2000);
-  CHECK(policy.power_of_two == 1);
-  CHECK(policy.hysteresis == 1);
-  CHECK(policy.tolerance == 0.0);
-  CHECK(policy.amax_limit == 65504.0);
-  CHECK(policy.margin == 1);
-  CHECK(policy.max_jump == 4);
-  CHECK(policy.nan_patience == 16);
-  CHECK(policy.give_up_after == 0);
-  CHECK(policy.spike_threshold == 0.0);
-  CHECK(policy.spike_window == 128);
-  CHECK(policy.retries == 0);
-  CHECK(policy.clear_on_skip == 0);
-  ok(syclamp_policy_preset("pytorch", &policy));
-  CHECK(policy.replay_growth_test == SYCLAMP_INTERVAL_EQUAL);
-  ok(syclamp_policy_preset("megatron", &policy));
-  CHECK(policy.hysteresis == 2);
-  CHECK(policy.hysteresis_mode == SYCLAMP_HYSTERESIS_PER_GROWTH_WINDOW);
-  ok(syclamp_policy_preset("mxnet", &policy));
-  CHECK(policy.replay_one_step_late == 1);
-
-  auto chosen = settings(SYCLAMP_LION, 0.5);
-  CHECK(chosen.beta1 == 0.9);
-  CHECK(chosen.beta2 == 0.99);
-  CHECK(chosen.eps == 0.0);
-  chosen = settings(SYCLAMP_RMSPROP, 0.5);
-  CHECK(chosen.alpha == 0.99);
-  CHECK(chosen.eps == 1e-8);
-  chosen = settings(SYCLAMP_ADADELTA, 0.5);
-  CHECK(chosen.rho == 0.9);
-  CHECK(chosen.eps == 1e-6);
-  chosen = settings(SYCLAMP_ADAMW, 0.5);
-  CHECK(chosen.beta2 == 0.999);
-  CHECK(chosen.weight_decay == 1e-2);
-  CHECK(settings(SYCLAMP_ADAGRAD, 0.5).eps == 1e-10);
 }

@@ -71,16 +71,19 @@ class Handmade:
 EXCHANGE = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.POINTER(ManagedVersioned)))
 
 
+WORK_STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+
+
 class ExchangeTable(ctypes.Structure):
     _fields_ = [
         ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("previous", ctypes.c_void_p),
         ("allocator", ctypes.c_void_p), ("from_object", EXCHANGE), ("to_object", ctypes.c_void_p),
-        ("tensor_from_object", ctypes.c_void_p), ("current_work_stream", ctypes.c_void_p),
+        ("tensor_from_object", ctypes.c_void_p), ("current_work_stream", WORK_STREAM),
     ]  # fmt: skip
 
 
-def exchange_type(major):
-    """A type with a table of functions, as DLPack 1.3 describes it."""
+def exchange_type(major, stream=None):
+    """A type with a table of functions, as DLPack 1.3 describes it. The table tells `stream` as the current stream."""
 
     def from_object(producer, out):
         producer.calls += 1
@@ -88,8 +91,12 @@ def exchange_type(major):
         out[0] = ctypes.pointer(producer.managed)
         return 0
 
-    function = EXCHANGE(from_object)
-    table = ExchangeTable(major, 3, None, None, function, None, None, None)
+    def current_work_stream(device_type, device_id, out):
+        out[0] = stream
+        return 0
+
+    functions = EXCHANGE(from_object), WORK_STREAM(current_work_stream)
+    table = ExchangeTable(major, 3, None, None, functions[0], None, None, functions[1])
     capsule = new_capsule(ctypes.addressof(table), b"dlpack_exchange_api", None)
-    fields = {"__dlpack_c_exchange_api__": capsule, "kept": (function, table), "calls": 0}
+    fields = {"__dlpack_c_exchange_api__": capsule, "kept": (functions, table), "calls": 0}
     return type("WithTable", (Handmade,), fields)

@@ -7,11 +7,13 @@ import sys
 
 import numpy
 import pytest
+from dlpack_producer import exchange_type
 
 import syclamp  # first: it finds the CPU's driver for dpctl, too
 
 dpctl = pytest.importorskip("dpctl")
 dpnp = pytest.importorskip("dpnp")
+ONE_API = 14  # the device type of DLPack for USM memory of SYCL
 
 
 @pytest.fixture(scope="module", params=["in_order", "out_of_order"])
@@ -89,15 +91,165 @@ def test_views(queue, on_queue):
         syclamp.inspect(values[:, 1], engine=on_queue)
 
 
+def queue_of_another_context(*properties):
+    device = dpctl.SyclDevice("cpu")
+    queue = dpctl.SyclQueue(dpctl.SyclContext([device]), device, property=list(properties))  # one device gets the usual context
+    assert queue.sycl_context != dpctl.SyclQueue("cpu").sycl_context
+    return queue
+
+
+class Interface:
+    """An array that has nothing but the interface of USM memory, with another `syclobj`."""
+
+    def __init__(self, values, syclobj):
+        self.values = values
+        self.__sycl_usm_array_interface__ = {**values.__sycl_usm_array_interface__, "syclobj": syclobj}
+
+
 def test_memory_of_another_context_is_refused_where_the_driver_can_tell(on_queue):
-    other = dpctl.SyclQueue(dpctl.SyclContext("cpu"), dpctl.SyclDevice("cpu"))
-    values = dpnp.ones(3, dtype=dpnp.float32, sycl_queue=other)
+    other = queue_of_another_context()
+    values = Interface(dpnp.ones(3, dtype=dpnp.float32, sycl_queue=other), other.sycl_context)  # tells no queue
     try:
         found = syclamp.inspect(values, engine=on_queue)
     except syclamp.InvalidArgumentError as problem:
         assert str(problem).startswith("arrays[0]: the array is in memory of another SYCL context")
     else:  # Intel's CPU driver accepts memory of every context
         assert found.amax == 1
+
+
+ANOTHER_QUEUE = r"\[[01]\]: the array belongs to another queue than the engine's, .*syclamp.Engine\(queue=array.sycl_queue\)"
+
+
+def test_arrays_of_another_queue_are_refused(queue, on_queue):
+    """The two queues have one context, so the memory can be used. But nothing would order their commands."""
+    other = dpctl.SyclQueue("cpu")
+    assert other.sycl_context == queue.sycl_context
+    own, values = (dpnp.ones(3, dtype=dpnp.float32, sycl_queue=each) for each in (queue, other))
+    scaler, optimizer = syclamp.LossScaler(engine=on_queue), syclamp.SGD(own, own + 0, engine=on_queue)
+    for call in (
+        lambda: syclamp.inspect(values, engine=on_queue),
+        lambda: syclamp.inspect(Interface(values, other._get_capsule()), engine=on_queue),
+        lambda: syclamp.inspect(syclamp.Array(values), engine=on_queue),
+        lambda: syclamp.scale(own, 2.0, out=values, engine=on_queue),
+        lambda: syclamp.scale(own, 2.0, out=values),
+        lambda: syclamp.SGD(own, values, engine=on_queue),
+        lambda: optimizer.set_gradients([values]),
+        lambda: scaler.unscale([own, values]),
+    ):
+        with pytest.raises(ValueError, match=ANOTHER_QUEUE):
+            call()
+    assert syclamp.inspect(dpnp.ones(0, dtype=dpnp.float32, sycl_queue=other), engine=on_queue).all_finite  # nothing to order
+
+
+def test_arrays_choose_an_engine_on_their_queue(queue, on_queue):
+    values, others = (dpnp.ones(3, dtype=dpnp.float32, sycl_queue=queue) for _ in range(2))
+    chosen = syclamp.tensors(values).engine
+    assert chosen.serves(queue) and chosen.serves(values) and not chosen.serves(dpctl.SyclQueue("cpu"))
+    assert not chosen.serves(queue.sycl_context)
+    assert syclamp.tensors([numpy.ones(3, numpy.float32), others]).engine is chosen
+    assert syclamp.tensors(syclamp.Array(others)).engine is chosen
+    assert syclamp.SGD(others, values).engine.native is chosen
+    usual = syclamp.default_engine()
+    assert syclamp.tensors(numpy.ones(3, numpy.float32)).engine is usual.native
+    syclamp.set_default_engine(on_queue)
+    try:
+        assert syclamp.tensors(values).engine is on_queue.native  # it is on this queue, too
+    finally:
+        syclamp.set_default_engine(usual)
+
+
+def test_operations_without_an_engine_are_in_order(queue):
+    values = dpnp.ones(1 << 20, dtype=dpnp.float32, sycl_queue=queue)
+    host = numpy.zeros(1 << 20, numpy.float32)
+    expected = 1
+    for _ in range(5):
+        values += 1
+        syclamp.scale(values, 2.0)
+        expected = (expected + 1) * 2
+        syclamp.scale(host, 1.0, out=values + 0)  # the engine is that of the second argument
+    syclamp.scale(values, 1.0, out=host)
+    assert (host == expected).all()
+
+
+def test_prepared_arrays_bring_their_engine(queue, on_queue):
+    prepared = syclamp.tensors(dpnp.ones(3, dtype=dpnp.float32, sycl_queue=queue), engine=on_queue)
+    out = numpy.zeros(3, numpy.float32)
+    syclamp.scale(prepared, 2.0, out=out)
+    syclamp.scale(out, 2.0, out=prepared)
+    syclamp.scale(prepared, 1.0, out=out)
+    assert list(out) == [4] * 3
+
+
+@pytest.mark.parametrize("way", ["step", "joint", "unscale"])
+def test_scaler_and_optimizer_with_two_engines(queue, engine, way):
+    """The scaler orders its work with the commands of the optimizer's queue, too."""
+    weights, gradients, idle = (dpnp.zeros(1 << 20, dtype=dpnp.float32, sycl_queue=queue) for _ in range(3))
+    optimizer, scaler = syclamp.SGD(weights, gradients, lr=1.0), syclamp.LossScaler(engine=engine)
+    steps = [optimizer, syclamp.SGD(idle, idle + 0)] if way == "joint" else optimizer
+    assert optimizer.engine is not engine
+    for _ in range(4):
+        scale = scaler.begin_step()
+        gradients[...] = 0.25 * scale
+        if way == "unscale":
+            scaler.unscale(optimizer)
+            gradients *= 2
+        scaler.step(steps)
+        gradients[...] = numpy.nan  # later than the step
+        weights += 0.5
+        scaler.update()
+    assert scaler.outcome().outcome == "applied" and not scaler.ledger.skipped_steps
+    assert (dpnp.asnumpy(weights) == (0 if way == "unscale" else 1)).all()
+
+
+def test_operations_of_a_scaler_with_another_engine(queue, engine):
+    """The engine of the arrays is not that of the scaler."""
+    def full(value):
+        return dpnp.full(1 << 20, value, dtype=dpnp.float32, sycl_queue=queue)
+
+    scaler = syclamp.LossScaler(syclamp.Policy(init_scale=4.0), engine=engine)
+    weights, sums, half = full(1), full(0), full(0)
+    optimizer, prepared = syclamp.SGD(weights, sums, lr=1.0), syclamp.tensors(sums)
+    for value in (0.25, 0.75):
+        half += value
+        scaler.scale(half)
+        scaler.accumulate(half, prepared)
+        half[...] = 0
+        scaler.update()
+    scaler.begin_step()
+    scaler.step_accumulated(optimizer)
+    weights += 1
+    scaler.update()
+    assert (dpnp.asnumpy(weights) == 1.5).all()  # 1 - (0.25 + 0.75) / 2 + 1
+    scaler.begin_step()
+    half += 8
+    scaler.unscale(half)
+    half += 1
+    scaler.update()
+    assert (dpnp.asnumpy(half) == 3).all()
+
+
+def test_host_memory_of_another_context_is_complete_when_a_step_returns(engine):
+    other = syclamp.Engine(queue=queue_of_another_context("in_order"))
+    weights, gradients = (numpy.ones(1 << 24, numpy.float32) for _ in range(2))
+    optimizer, scaler = syclamp.SGD(weights, gradients, lr=0.5, engine=other), syclamp.LossScaler(engine=engine)
+    for step in range(1, 7):
+        gradients[...] = scaler.begin_step()
+        scaler.step(optimizer)
+        assert weights[-1] == 1 - 0.5 * step
+        scaler.update()
+
+
+@pytest.mark.parametrize("told", ["its queue", "another queue", "none"])
+def test_the_table_of_dlpack_tells_the_queue(queue, on_queue, told):
+    shared = dpnp.ones(3, dtype=dpnp.float32, usm_type="shared", sycl_queue=queue)
+    other = dpctl.SyclQueue("cpu")
+    stream = {"its queue": queue.addressof_ref(), "another queue": other.addressof_ref(), "none": None}[told]
+    values = exchange_type(1, stream)(numpy.asarray(memoryview(shared.get_array().usm_data)).view(numpy.float32), device_type=ONE_API)
+    if told == "another queue":
+        with pytest.raises(ValueError, match=ANOTHER_QUEUE):
+            syclamp.inspect(values, engine=on_queue)
+    else:
+        assert syclamp.inspect(values, engine=on_queue).amax == 1
 
 
 def test_numpy_and_dpnp_in_one_list(queue, on_queue):

@@ -8,7 +8,7 @@ import weakref
 
 import numpy
 import pytest
-from test_scaler import make, run_trace
+from test_scaler import make, make_groups, run_trace, step_groups
 
 import syclamp
 import syclamp.tensorboard
@@ -71,6 +71,60 @@ def test_plot(trained, tmp_path):
     norms = [norm for norm in trained.ledger.norms if math.isfinite(norm)]
     numpy.testing.assert_array_equal(below.lines[0].get_ydata(), norms)
     assert [line.get_xdata()[0] for line in above.lines[1:]] == [3, 8]
+
+
+@pytest.fixture
+def two_scales():
+    """A scaler with two scales, and a function that makes steps with an overflow in one group."""
+    _, gradients, optimizer = make_groups()
+    scaler = syclamp.LossScaler(syclamp.Policy(init_scale=1024.0, growth_interval=3), scales=2)
+
+    def run(trace):
+        for letter in trace:
+            step_groups(scaler, optimizer, gradients, (1, math.inf if letter == "i" else 1))
+        scaler.engine.wait()
+
+    return scaler, run
+
+
+def test_records_of_several_scales(two_scales):
+    scaler, run = two_scales
+    run(".i.")
+    ledger = scaler.ledger
+    assert [(record.step, record.scale_index) for record in ledger] == [(step, index) for step in (1, 2, 3) for index in (0, 1)]
+    assert ledger.skipped_steps == [2]
+    assert repr(ledger) == "Ledger(3 steps, 1 skipped)"
+    assert syclamp.Ledger.from_text(ledger.to_text()).skipped_steps == [2]
+
+
+def test_plot_of_several_scales(two_scales):
+    scaler, run = two_scales
+    run(".i..")
+    above, below = scaler.ledger.plot().axes
+    lines = above.lines[:2]
+    assert [line.get_label() for line in above.lines] == ["scale 0", "scale 1", "skipped"]
+    assert [line.get_label() for line in below.lines] == ["norm 0", "norm 1", "skipped"]
+    assert [list(line.get_xdata()) for line in lines] == [[1, 2, 3, 4]] * 2
+    assert [list(line.get_ydata()) for line in lines] == [[1024, 1024, 1024, 2048], [1024, 1024, 512, 512]]
+    assert [list(line.get_xdata()) for line in below.lines[:2]] == [[1, 3, 4]] * 2
+    assert lines[0].get_color() != lines[1].get_color()
+
+
+def test_plot_of_nothing():
+    above, _ = syclamp.Ledger([]).plot().axes
+    assert [len(line.get_xdata()) for line in above.lines] == [0]
+
+
+def test_tensorboard_with_several_scales(two_scales, tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    scaler, run = two_scales
+    with syclamp.tensorboard.LedgerWriter(scaler, tmp_path):
+        run(".i.")
+    log = EventAccumulator(str(tmp_path)).Reload()
+    assert set(log.Tags()["scalars"]) == {f"{tag}/{index}" for tag in syclamp.tensorboard.SCALARS for index in range(2)}
+    scales = [[(event.step, event.value) for event in log.Scalars(f"syclamp/scale/{index}")] for index in range(2)]
+    assert scales == [[(1, 1024), (2, 1024), (3, 1024)], [(1, 1024), (2, 1024), (3, 512)]]
 
 
 def test_tensorboard(tmp_path):

@@ -207,6 +207,69 @@ def test_policies_can_be_copied_and_pickled(copy_of):
         assert policy.hysteresis == 3
 
 
+def make_groups():
+    """An optimizer with two groups of one array each, its weights, and its gradients."""
+    weights = [numpy.ones(5, numpy.float32) for _ in range(2)]
+    gradients = [numpy.zeros(5, numpy.float16) for _ in range(2)]
+    groups = [{"weights": w, "gradients": g} for w, g in zip(weights, gradients, strict=True)]
+    return weights, gradients, syclamp.SGD(groups, lr=0.5)
+
+
+def step_groups(scaler, optimizers, gradients, values):
+    """One step. The gradients of a group are a value times the scale of the group."""
+    scaler.begin_step()
+    for group, (gradient, value) in enumerate(zip(gradients, values, strict=True)):
+        gradient[...] = value * scaler.get_scale(group % scaler.scales)
+    scaler.step(optimizers)
+    scaler.update()
+
+
+@pytest.mark.parametrize("skip_together", [True, False])
+def test_several_scales_move_on_their_own(skip_together):
+    weights, gradients, optimizer = make_groups()
+    policy = syclamp.Policy(init_scale=1024.0, growth_interval=2)
+    scaler = syclamp.LossScaler(policy, scales=2, skip_together=skip_together)
+    step_groups(scaler, optimizer, gradients, (1, 1))
+    step_groups(scaler, optimizer, gradients, (1, math.inf))
+    assert [scaler.get_scale(index) for index in range(2)] == [2048, 512]
+    first, second = scaler.outcome(0), scaler.outcome(1)
+    assert (first.scale_index, second.scale_index) == (0, 1)
+    assert first.outcome == ("skipped_jointly" if skip_together else "applied") and second.outcome == "skipped_inf"
+    assert first.flags == () and second.flags == ("inf",)
+    progress = [optimizer.progress(group).last_was_applied for group in range(2)]
+    assert progress == [not skip_together, False]
+    step_groups(scaler, optimizer, gradients, (1, 1))
+    applied = (2, 2) if skip_together else (3, 2)
+    assert [w[0] for w in weights] == [1 - 0.5 * count for count in applied]
+    for reading in (scaler.get_scale, scaler.outcome):
+        with pytest.raises(ValueError, match="there is no scale 2; the scaler has 2 scales"):
+            reading(2)
+
+
+def test_states_with_several_scales():
+    _, gradients, optimizer = make_groups()
+    first, second = (syclamp.LossScaler(syclamp.Policy(init_scale=1024.0), scales=2) for _ in range(2))
+    step_groups(first, optimizer, gradients, (1, math.inf))
+    second.load_state_dict(first.state_dict())
+    assert [second.get_scale(index) for index in range(2)] == [1024, 512]
+    with pytest.raises(ValueError, match="2 scales"):
+        syclamp.LossScaler().load_state_dict(first.state_dict())
+    with pytest.raises(ValueError, match="pytorch: the snapshot has 2 scales"):
+        first.to_framework("pytorch")
+
+
+@pytest.mark.parametrize(("clip_separately", "expected"), [(False, (0.7, 0.6)), (True, (0.5, 0.5))])
+def test_a_joint_step_clips_by_one_norm_or_by_one_per_optimizer(clip_separately, expected):
+    (first, first_gradients, one), (second, second_gradients, two) = (make(numpy.float32, size=1) for _ in range(2))
+    scaler = syclamp.LossScaler()
+    scale = scaler.begin_step()
+    first_gradients[...], second_gradients[...] = 3 * scale, 4 * scale  # norms 3 and 4, together 5
+    scaler.step([one, two], max_norm=1.0, clip_separately=clip_separately)
+    scaler.update()
+    assert (first[0], second[0]) == pytest.approx(expected, rel=1e-6)
+    assert scaler.outcome().norm == 5
+
+
 def test_states_resume_and_travel():
     policy = syclamp.Policy("pytorch", growth_interval=3)
     _, gradients, optimizer = make()

@@ -28,6 +28,8 @@ struct imported_array {
   bool is_host = false;  ///< memory of `malloc`, not of SYCL
   std::vector<std::int64_t> shape = {};
   std::shared_ptr<void> owner = {};
+  std::optional<sycl::queue> queue = {};    ///< of device memory: the queue of its library, if the library tells it
+  std::shared_ptr<void> queue_object = {};  ///< the Python object of the queue, or null
 
   element_pointer pointer() const;
   array_view view() const { return {address, count, type}; }
@@ -45,9 +47,12 @@ imported_array import_array(nanobind::handle object, const std::string& argument
 /// \throws invalid_argument that lists the names
 element_type element_type_from(std::string_view name);
 
-/// Checks that the engine's device can use the array's memory.
+/// Checks that the engine's device can use the array's memory, in order with the commands of the array's library.
 /// \throws invalid_argument that names the argument
 void check_memory(const engine_handle& engine, const imported_array& array, const std::string& argument);
+
+/// A reference to a Python object that may be dropped by any thread.
+std::shared_ptr<void> keep(nanobind::handle object);
 
 /// Checks that the array may be written.
 /// \throws invalid_argument that names the argument

@@ -80,8 +80,8 @@ struct exchange_api {
   void* managed_tensor_allocator;
   int (*managed_tensor_from_object)(void* object, managed_tensor_versioned** out);
   int (*managed_tensor_to_object)(managed_tensor_versioned* tensor, void** out);
-  int (*tensor_from_object)(void* object, tensor* out);  ///< without ownership; may be null
-  int (*current_work_stream)(device_type type, std::int32_t id, void** out);
+  int (*tensor_from_object)(void* object, tensor* out);                       ///< without ownership; may be null
+  int (*current_work_stream)(device_type type, std::int32_t id, void** out);  ///< for `one_api`: a sycl::queue, or null
 };
 
 }  // namespace syclamp::python::dlpack

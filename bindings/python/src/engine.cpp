@@ -14,6 +14,7 @@
 #include <syclamp/system_info.hpp>
 
 #include "module.hpp"
+#include "queues.hpp"
 
 namespace nb = nanobind;
 
@@ -46,13 +47,22 @@ engine_handle::~engine_handle() {
   }
 }
 
+bool engine_handle::serves(const sycl::queue& queue) const {
+  return queue == engine_.queue() || (callers_queue_ && queue == *callers_queue_);
+}
+
 std::vector<sycl::event> engine_handle::dependencies() {
   if (!callers_queue_) return {};
   return {callers_queue_->ext_oneapi_submit_barrier()};
 }
 
+// By the engine's own queue. The event of a step may be of another context, on which no command of this one may depend.
+void engine_handle::order_caller() {
+  if (callers_queue_) callers_queue_->ext_oneapi_submit_barrier({engine_.queue().ext_oneapi_submit_barrier()});
+}
+
 void engine_handle::finish(const sycl::event& done, std::vector<std::shared_ptr<void>> owners, bool writes_host) {
-  if (callers_queue_) callers_queue_->ext_oneapi_submit_barrier({done});
+  order_caller();
   release_complete();
   in_use_.push_back({done, std::move(owners)});
   if (writes_host && deferrals_ == 0) wait();
@@ -85,17 +95,9 @@ void engine_handle::end_deferral() {
 
 namespace {
 
-/// The queue of a dpctl.SyclQueue or of a capsule with one.
 sycl::queue queue_from(const nb::object& object) {
-  nb::object capsule = object;
-  if (!PyCapsule_CheckExact(object.ptr())) {
-    if (!nb::hasattr(object, "_get_capsule"))
-      throw nb::type_error("queue: a dpctl.SyclQueue, or a capsule \"SyclQueueRef\" with a sycl::queue, is needed");
-    capsule = object.attr("_get_capsule")();
-  }
-  void* queue = PyCapsule_GetPointer(capsule.ptr(), "SyclQueueRef");
-  if (queue == nullptr) throw nb::python_error();
-  return *static_cast<sycl::queue*>(queue);
+  if (auto queue = find_queue(object)) return *std::move(queue);
+  throw nb::type_error("queue: a dpctl.SyclQueue, or a capsule \"SyclQueueRef\" with a sycl::queue, is needed");
 }
 
 /// A queue on the device that `selector` names: an index of `devices()`, or a kind of device.
@@ -137,6 +139,13 @@ void register_engine(nb::module_& module) {
       .def("defer", [](engine_handle& engine) { engine.call([&] { engine.defer(); }); })
       .def("end_deferral", [](engine_handle& engine) { engine.call([&] { engine.end_deferral(); }); })
       .def("compile_all", [](engine_handle& engine) { engine.call([&] { engine.native().compile_all(); }); })
+      .def(
+          "serves",
+          [](const engine_handle& engine, const nb::object& queue) {
+            const std::optional<sycl::queue> known = find_queue(queue);
+            return known && engine.serves(*known);
+          },
+          nb::arg("queue"))
       .def_prop_ro("is_deferred", &engine_handle::is_deferred)
       .def_prop_ro("reads_host_memory", &engine_handle::reads_host_memory)
       .def_prop_ro("profile", [](const engine_handle& engine) { return std::string(engine.native().profile_name()); })

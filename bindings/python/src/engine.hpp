@@ -32,6 +32,9 @@ class engine_handle {
 
   const engine& native() const { return engine_; }
 
+  /// True if operations run in order with the commands of `queue`.
+  bool serves(const sycl::queue& queue) const;
+
   /// Makes a call that may wait or compile: without the GIL, so that other threads of Python run, and one call at a
   /// time, because objects of the library are used by one thread at a time. Code that needs Python acquires the GIL
   /// again.
@@ -46,6 +49,9 @@ class engine_handle {
 
   /// The events that the next operation depends on: earlier commands of the caller's out-of-order queue.
   std::vector<sycl::event> dependencies();
+
+  /// Makes later commands of the caller's out-of-order queue wait for all operations so far.
+  void order_caller();
 
   /// Ends an operation. Waits if it wrote host memory and no deferral is open.
   /// \param done         the event of the operation

@@ -2,6 +2,7 @@
 #include "scaler.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -42,6 +43,36 @@ step_options options_of(std::optional<float> max_norm, bool clip_separately = fa
   return options;
 }
 
+using engine_list = std::vector<engine_handle*>;
+
+engine_list engines_of(std::span<const shared_optimizer> optimizers) {
+  engine_list engines;
+  for (const shared_optimizer& optimizer : optimizers) engines.push_back(optimizer->engine.get());
+  return engines;
+}
+
+/// The events that an operation depends on. Its arrays may have other engines than the scaler.
+std::vector<sycl::event> dependencies_of(const scaler_handle& scaler, const engine_list& engines) {
+  std::vector<sycl::event> events = scaler.engine->dependencies();
+  for (engine_handle* engine : engines) {
+    if (engine == scaler.engine.get()) continue;
+    const std::vector<sycl::event> others = engine->dependencies();
+    events.insert(events.end(), others.begin(), others.end());
+  }
+  return events;
+}
+
+/// Ends an operation. The scaler's engine orders and waits only for its own queue.
+void finish(const scaler_handle& scaler, const engine_list& engines, const sycl::event& done,
+            std::vector<std::shared_ptr<void>> owners, bool writes_host) {
+  for (engine_handle* engine : engines) {
+    if (engine == scaler.engine.get()) continue;
+    engine->order_caller();
+    if (writes_host && !scaler.engine->is_deferred()) engine->native().wait();
+  }
+  scaler.engine->finish(done, std::move(owners), writes_host);
+}
+
 void step(scaler_handle& scaler, const std::vector<shared_optimizer>& optimizers, std::optional<float> max_norm,
           bool clip_separately) {
   if (optimizers.empty()) throw invalid_argument("optimizers: there is none; pass at least one optimizer");
@@ -56,20 +87,23 @@ void step(scaler_handle& scaler, const std::vector<shared_optimizer>& optimizers
       writes_host |= optimizer->has_host_memory;
     }
     const step_options options = options_of(max_norm, clip_separately);
-    const std::vector<sycl::event> events = scaler.engine->dependencies();
+    const engine_list engines = engines_of(optimizers);
+    const std::vector<sycl::event> events = dependencies_of(scaler, engines);
     const sycl::event done = native.size() == 1 ? scaler.native.step(*native.front(), options, events)
                                                 : scaler.native.step(native, options, events);
     for (const shared_optimizer& optimizer : optimizers) optimizer->last = done;
-    scaler.engine->finish(done, std::move(owners), writes_host);
+    finish(scaler, engines, done, std::move(owners), writes_host);
   });
 }
 
 void unscale_optimizer(scaler_handle& scaler, const shared_optimizer& optimizer, std::optional<float> max_norm) {
   optimizer->check_gradients(element_type::float32);  // others are unscaled into a shadow
   scaler.engine->call([&] {
-    const auto unscaled = scaler.native.unscale(optimizer->native, options_of(max_norm), scaler.engine->dependencies());
+    const engine_list engines{optimizer->engine.get()};
+    const auto unscaled =
+        scaler.native.unscale(optimizer->native, options_of(max_norm), dependencies_of(scaler, engines));
     optimizer->last = unscaled.done();
-    scaler.engine->finish(unscaled.done(), optimizer->memory(), true);
+    finish(scaler, engines, unscaled.done(), optimizer->memory(), true);
   });
 }
 
@@ -78,35 +112,40 @@ void unscale_list(scaler_handle& scaler, const tensors_handle& gradients, const 
   out.check_float32(unscale_remedy);
   out.check_writable();
   scaler.engine->call([&] {
+    const engine_list engines{&gradients.engine()};
     const auto unscaled =
-        scaler.native.unscale(gradients.list(), out.list(), options_of(max_norm), scaler.engine->dependencies());
-    scaler.engine->finish(unscaled.done(), owners_of({&gradients, &out}), out.has_host_memory());
+        scaler.native.unscale(gradients.list(), out.list(), options_of(max_norm), dependencies_of(scaler, engines));
+    finish(scaler, engines, unscaled.done(), owners_of({&gradients, &out}), out.has_host_memory());
   });
 }
 
 void scale_list(scaler_handle& scaler, const tensors_handle& loss, const tensors_handle& out) {
   out.check_writable();
   scaler.engine->call([&] {
-    const sycl::event done = scaler.native.scale(loss.list(), out.list(), scaler.engine->dependencies());
-    scaler.engine->finish(done, owners_of({&loss, &out}), out.has_host_memory());
+    const engine_list engines{&loss.engine()};
+    const sycl::event done = scaler.native.scale(loss.list(), out.list(), dependencies_of(scaler, engines));
+    finish(scaler, engines, done, owners_of({&loss, &out}), out.has_host_memory());
   });
 }
 
 void accumulate(scaler_handle& scaler, const tensors_handle& gradients, const tensors_handle& sum) {
   sum.check_writable();
   scaler.engine->call([&] {
-    const sycl::event done = scaler.native.accumulate(gradients.list(), sum.list(), scaler.engine->dependencies());
-    scaler.engine->finish(done, owners_of({&gradients, &sum}), sum.has_host_memory());
+    const engine_list engines{&gradients.engine()};
+    const sycl::event done = scaler.native.accumulate(gradients.list(), sum.list(), dependencies_of(scaler, engines));
+    finish(scaler, engines, done, owners_of({&gradients, &sum}), sum.has_host_memory());
   });
 }
 
 void step_accumulated(scaler_handle& scaler, const shared_optimizer& optimizer, std::optional<float> max_norm) {
   scaler.engine->call([&] {
-    optimizer->last =
-        scaler.native.step_accumulated(optimizer->native, options_of(max_norm), scaler.engine->dependencies());
+    const engine_list engines{optimizer->engine.get()};
+    const sycl::event done =
+        scaler.native.step_accumulated(optimizer->native, options_of(max_norm), dependencies_of(scaler, engines));
+    optimizer->last = done;
     std::vector<std::shared_ptr<void>> owners = optimizer->memory();
     owners.push_back(optimizer);
-    scaler.engine->finish(optimizer->last, std::move(owners), optimizer->has_host_memory);
+    finish(scaler, engines, done, std::move(owners), optimizer->has_host_memory);
   });
 }
 

@@ -46,6 +46,7 @@ from .operations import (  # noqa: E402
     scale,
     unscale,
 )
+from .optimizer import Optimizer, Progress  # noqa: E402
 from .optimizers import (  # noqa: E402
     LAMB,
     SGD,
@@ -55,8 +56,6 @@ from .optimizers import (  # noqa: E402
     AdamW,
     Lion,
     NovoGrad,
-    Optimizer,
-    Progress,
     RMSprop,
 )
 from .scaler import LossScaler  # noqa: E402

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, Union
 
 from . import _core
 from ._checks import as_count
-from .engine import Engine, chosen_engine
+from .engine import Engine, chosen_engine, engine_for
 
 #: An array: of NumPy, dpnp, any library with DLPack, an object with the buffer protocol, or a `syclamp.Array`.
 ArrayLike: TypeAlias = Any
@@ -60,19 +60,38 @@ def _listed(keys: Sequence[str]) -> str:
     return ", ".join(f'"{key}"' for key in keys)
 
 
-def as_partner(
-    arrays: Arrays, argument: str, partner: Arrays, partner_argument: str, engine: Engine | None
-) -> _core.Tensors:
-    """The arrays as a list of tensors, in the order of the arrays that they are paired with."""
-    return as_tensors(in_order(arrays, keys_of(partner), argument, partner_argument), argument, engine)
+def as_pair(
+    arrays: Arrays,
+    argument: str,
+    partners: Arrays | None,
+    partner_argument: str,
+    engine: Engine | None = None,
+    usual: Engine | None = None,
+) -> tuple[_core.Tensors, _core.Tensors]:
+    """Two lists of tensors on one engine, the second in the order of the first. Without partners, both are the arrays.
+
+    :param usual: the engine of arrays without a queue, if `engine` is None
+    """
+    partners = arrays if partners is None else in_order(partners, keys_of(arrays), partner_argument, argument)
+    prepared = [each.engine for each in (arrays, partners) if isinstance(each, _core.Tensors)]
+    values = as_sequence(arrays)[0] + as_sequence(partners)[0]
+    native = prepared[0] if prepared else (engine_for(values, usual) if usual else chosen_engine(engine, values)).native
+    first = _on_engine(arrays, argument, native)
+    return first, first if partners is arrays else _on_engine(partners, partner_argument, native)
 
 
 def as_tensors(arrays: Arrays, argument: str, engine: Engine | None = None) -> _core.Tensors:
     """The arrays as a list of tensors on an engine."""
     if isinstance(arrays, _core.Tensors):
         return arrays
+    return _on_engine(arrays, argument, chosen_engine(engine, as_sequence(arrays)[0]).native)
+
+
+def _on_engine(arrays: Arrays, argument: str, native: _core.Engine) -> _core.Tensors:
+    if isinstance(arrays, _core.Tensors):
+        return arrays
     values, names = as_sequence(arrays)
-    return _core.Tensors(chosen_engine(engine).native, values, names, [], argument)
+    return _core.Tensors(native, values, names, [], argument)
 
 
 def tensors(
@@ -90,8 +109,9 @@ def tensors(
     :param arrays: one array, a list of arrays, or a dictionary of arrays by name
     :param names: names for messages and ledgers; default: those of a dictionary
     :param groups: the group of each array, from 0; default: one group
-    :param engine: default: `default_engine()`
+    :param engine: default: an engine on the queue of the arrays if they have one, else `default_engine()`
     """
     values, found = as_sequence(arrays)
     numbers = [as_count(f"groups[{index}]", group) for index, group in enumerate(groups)]
-    return _core.Tensors(chosen_engine(engine).native, values, [str(name) for name in names] or found, numbers, "arrays")
+    native = chosen_engine(engine, values).native
+    return _core.Tensors(native, values, [str(name) for name in names] or found, numbers, "arrays")

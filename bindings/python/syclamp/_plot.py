@@ -19,11 +19,18 @@ def plot_ledger(ledger: "Ledger", file: str | PathLike[str] | None) -> Any:
         raise ImportError("Ledger.plot needs matplotlib: pip install matplotlib") from problem
     figure = Figure(figsize=(8, 5), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
-    above.step(ledger.steps, ledger.scales, where="mid", color=SCALE, label="scale")
+    indices = sorted({record.scale_index for record in ledger})
+    for index in indices or [0]:
+        records = [record for record in ledger if record.scale_index == index]
+        is_only = len(indices) <= 1
+        suffix = "" if is_only else f" {index}"
+        scales = [record.scale for record in records]
+        above.step([record.step for record in records], scales, where="mid", color=SCALE if is_only else None, label=f"scale{suffix}")
+        finite = [record for record in records if math.isfinite(record.norm)]
+        norms = [record.norm for record in finite]
+        below.plot([record.step for record in finite], norms, color=NORM if is_only else None, label=f"norm{suffix}")
     above.set_yscale("log", base=2)
     above.set_ylabel("loss scale")
-    finite = [(step, norm) for step, norm in zip(ledger.steps, ledger.norms, strict=True) if math.isfinite(norm)]
-    below.plot([step for step, _ in finite], [norm for _, norm in finite], color=NORM, label="norm")
     below.set_ylabel("gradient norm")
     below.set_xlabel("step")
     for axes in (above, below):

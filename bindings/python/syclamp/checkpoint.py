@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 
 from . import _core
-from .optimizers import Optimizer, natives_of
+from .optimizer import Optimizer, natives_of
 from .scaler import LossScaler
 
 

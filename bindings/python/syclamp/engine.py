@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Engines and devices."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from . import _core
@@ -133,6 +134,8 @@ _default: Engine | None = None
 def default_engine() -> Engine:
     """The engine that functions use if none is given. It is made at the first call.
 
+    Arrays with a SYCL queue of their own, such as those of dpnp, use an engine on that queue instead.
+
     >>> import syclamp
     >>> syclamp.default_engine() is syclamp.default_engine()
     True
@@ -157,9 +160,27 @@ def set_default_engine(engine: Engine) -> None:
     _default = chosen_engine(engine)
 
 
-def chosen_engine(engine: Engine | None) -> Engine:
-    """The engine of an argument `engine`; None: the default engine."""
+@lru_cache(maxsize=8)
+def _engine_on(queue: Any) -> Engine:
+    """An engine on a queue, the same one for every call with the same queue."""
+    return Engine(queue=queue)
+
+
+def engine_for(arrays: Iterable[Any], usual: Engine | None = None) -> Engine:
+    """An engine on the queue of the arrays if they have a queue, else the usual one.
+
+    :param usual: default: the default engine
+    """
+    usual = usual or _default
+    queue = next((queue for array in arrays if (queue := getattr(array, "sycl_queue", None)) is not None), None)
+    if queue is None or (usual is not None and usual.native.serves(queue)):
+        return usual or default_engine()
+    return _engine_on(queue)
+
+
+def chosen_engine(engine: Engine | None, arrays: Iterable[Any] = ()) -> Engine:
+    """The engine of an argument `engine`; None: the one for the arrays."""
     if engine is None:
-        return default_engine()
+        return engine_for(arrays)
     chosen: Engine = need("engine", engine, Engine, "a syclamp.Engine", '; make one, for example syclamp.Engine("cpu")')
     return chosen

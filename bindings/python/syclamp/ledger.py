@@ -10,7 +10,7 @@ from . import _core
 
 
 class Ledger(Sequence[_core.StepRecord]):
-    """Records of steps, oldest first.
+    """Records of steps, oldest first. A scaler with several scales writes one record per step and scale.
 
     >>> import syclamp
     >>> scaler = syclamp.LossScaler("pytorch")
@@ -56,27 +56,27 @@ class Ledger(Sequence[_core.StepRecord]):
         return iter(self._records)
 
     def __repr__(self) -> str:
-        return f"Ledger({len(self)} steps, {len(self.skipped_steps)} skipped)"
+        return f"Ledger({len(set(self.steps))} steps, {len(self.skipped_steps)} skipped)"
 
     @property
     def steps(self) -> list[int]:
-        """The number of each step."""
+        """The number of the step of each record."""
         return [record.step for record in self._records]
 
     @property
     def scales(self) -> list[float]:
-        """The scale of each step."""
+        """The scale of each record."""
         return [record.scale for record in self._records]
 
     @property
     def norms(self) -> list[float]:
-        """The norm of the unscaled gradients of each step."""
+        """The norm of the unscaled gradients of each record."""
         return [record.norm for record in self._records]
 
     @property
     def skipped_steps(self) -> list[int]:
-        """The numbers of the steps that were not applied."""
-        return [record.step for record in self._records if not record.was_applied]
+        """The numbers of the steps that were not applied, or with several scales not for all groups."""
+        return list(dict.fromkeys(record.step for record in self._records if not record.was_applied))
 
     def plot(self, file: str | PathLike[str] | None = None) -> Any:
         """Draws scale, norm and skipped steps with matplotlib.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from . import _core
-from ._arguments import Arrays, as_partner, as_tensors
+from ._arguments import Arrays, as_pair, as_tensors
 from ._checks import as_count, as_number, as_optional_number
 from .engine import Engine
 
@@ -59,7 +59,7 @@ def inspect(
     :param arrays: one array, a list of arrays, or a dictionary of arrays by name; of any format
     :param scale: the loss scale of the elements; elements that would overflow FP32 after unscaling count as Inf
     :param level: "tensors" adds results per array and sums of absolute values, "histogram" a histogram of exponents
-    :param engine: default: `default_engine()`
+    :param engine: default: an engine on the queue of the arrays if they have one, else `default_engine()`
     """
     inspector = _core.Inspector(as_tensors(arrays, "arrays", engine), level)
     inspector.run(as_optional_number("scale", scale))
@@ -82,10 +82,9 @@ def unscale(arrays: Arrays, scale: float, *, out: Arrays | None = None, engine: 
     :param arrays: gradients of any format
     :param scale: the loss scale of the gradients
     :param out: FP32 arrays of the same sizes; default: FP32 gradients are written in place
-    :param engine: default: `default_engine()`
+    :param engine: default: an engine on the queue of the arrays if they have one, else `default_engine()`
     """
-    gradients = as_tensors(arrays, "arrays", engine)
-    target = gradients if out is None else as_partner(out, "out", arrays, "arrays", engine)
+    gradients, target = as_pair(arrays, "arrays", out, "out", engine)
     _core.unscale(gradients, target, as_number("scale", scale))
     return arrays if out is None else out
 
@@ -100,10 +99,9 @@ def scale(arrays: Arrays, factor: float, *, out: Arrays | None = None, engine: E
     :param arrays: arrays of any format
     :param factor: the factor
     :param out: arrays of the same sizes
-    :param engine: default: `default_engine()`
+    :param engine: default: an engine on the queue of the arrays if they have one, else `default_engine()`
     """
-    source = as_tensors(arrays, "arrays", engine)
-    target = source if out is None else as_partner(out, "out", arrays, "arrays", engine)
+    source, target = as_pair(arrays, "arrays", out, "out", engine)
     _core.scale(source, target, as_number("factor", factor))
     return arrays if out is None else out
 
@@ -118,10 +116,10 @@ def accumulate(arrays: Arrays, sums: Arrays, scale: float, *, engine: Engine | N
     :param arrays: gradients of any format
     :param sums: FP32 arrays of the same sizes
     :param scale: the loss scale of the gradients
-    :param engine: default: `default_engine()`
+    :param engine: default: an engine on the queue of the arrays if they have one, else `default_engine()`
     """
-    gradients = as_tensors(arrays, "arrays", engine)
-    _core.accumulate(gradients, as_partner(sums, "sums", arrays, "arrays", engine), as_number("scale", scale))
+    gradients, target = as_pair(arrays, "arrays", sums, "sums", engine)
+    _core.accumulate(gradients, target, as_number("scale", scale))
     return sums
 
 
@@ -133,7 +131,7 @@ def clear(arrays: Arrays, *, engine: Engine | None = None) -> Arrays:
     array('f', [0.0, 0.0])
 
     :param arrays: arrays of any format
-    :param engine: default: `default_engine()`
+    :param engine: default: an engine on the queue of the arrays if they have one, else `default_engine()`
     """
     _core.clear(as_tensors(arrays, "arrays", engine))
     return arrays
@@ -156,7 +154,7 @@ def clip(
     :param gradients: FP32 arrays
     :param max_norm: the largest norm that stays as it is
     :param norm: kind of the norm
-    :param engine: default: `default_engine()`
+    :param engine: default: an engine on the queue of the arrays if they have one, else `default_engine()`
     """
     return Clipped(*_core.clip(as_tensors(gradients, "gradients", engine), as_number("max_norm", max_norm), norm))
 
@@ -170,7 +168,7 @@ def clip_by_value(gradients: Arrays, limit: float, *, engine: Engine | None = No
 
     :param gradients: FP32 arrays
     :param limit: the largest absolute value that stays as it is
-    :param engine: default: `default_engine()`
+    :param engine: default: an engine on the queue of the arrays if they have one, else `default_engine()`
     """
     _core.clip_by_value(as_tensors(gradients, "gradients", engine), as_number("limit", limit))
     return gradients
@@ -203,11 +201,12 @@ def cast(
     :param seed: for stochastic rounding
     :param step: number of the training step, for stochastic rounding: other steps round otherwise
     :param count_saturated: returns the number of values outside the range, which waits
-    :param engine: default: `default_engine()`
+    :param engine: default: an engine on the queue of the arrays if they have one, else `default_engine()`
     """
+    source, target = as_pair(arrays, "arrays", out, "out", engine)
     return _core.cast(
-        as_tensors(arrays, "arrays", engine),
-        as_partner(out, "out", arrays, "arrays", engine),
+        source,
+        target,
         rounding,
         saturate,
         as_count("seed", seed, bits=64),

@@ -8,11 +8,11 @@ from numbers import Real
 from typing import Any, overload
 
 from . import _core
-from ._arguments import Arrays, as_partner, as_tensors
+from ._arguments import Arrays, as_pair
 from ._checks import as_count, as_optional_number
 from .engine import Engine, chosen_engine
 from .ledger import Ledger
-from .optimizers import Optimizer, native_of, natives_of
+from .optimizer import Optimizer, native_of, natives_of
 
 Handler = Callable[[_core.StepRecord], object]
 
@@ -33,7 +33,7 @@ class LossScaler:
     array('f', [0.5])
 
     :param policy: a `Policy`, or the name of a preset; default: syclamp's own policy
-    :param scales: 1: one scale for all tensors; more: one per group
+    :param scales: 1: one scale for all tensors; more: one per group. Multiply the loss of a group by `get_scale(group)`
     :param skip_together: with several scales, an overflow in one group skips all groups
     :param ledger: number of steps that the ledger keeps
     :param engine: default: `default_engine()`
@@ -49,9 +49,8 @@ class LossScaler:
         engine: Engine | None = None,
     ) -> None:
         self.engine = chosen_engine(engine)
-        self.native = _core.Scaler(
-            self.engine.native, policy, as_count("scales", scales), bool(skip_together), as_count("ledger", ledger)
-        )
+        self.scales = as_count("scales", scales)
+        self.native = _core.Scaler(self.engine.native, policy, self.scales, bool(skip_together), as_count("ledger", ledger))
         self._handlers: list[Handler] = []
 
     # --- A step ---
@@ -72,8 +71,7 @@ class LossScaler:
         """
         if isinstance(loss, Real):  # numbers of NumPy, too
             return float(loss) * self.begin_step()
-        tensors = as_tensors(loss, "loss", self.engine)
-        self.native.scale(tensors, tensors if out is None else as_partner(out, "out", loss, "loss", self.engine))
+        self.native.scale(*as_pair(loss, "loss", out, "out", usual=self.engine))
         return loss if out is None else out
 
     def unscale(self, gradients: Optimizer | Arrays, *, out: Arrays | None = None, max_norm: float | None = None) -> None:
@@ -88,8 +86,7 @@ class LossScaler:
         if isinstance(gradients, Optimizer):
             self.native.unscale(gradients.native, as_optional_number("max_norm", max_norm))
             return
-        tensors = as_tensors(gradients, "gradients", self.engine)
-        target = tensors if out is None else as_partner(out, "out", gradients, "gradients", self.engine)
+        tensors, target = as_pair(gradients, "gradients", out, "out", usual=self.engine)
         self.native.unscale_tensors(tensors, target, as_optional_number("max_norm", max_norm))
 
     def step(
@@ -118,8 +115,7 @@ class LossScaler:
         :param gradients: gradients of the micro-batch, times the scale
         :param sums: FP32 arrays of the same sizes, which are zero before the first micro-batch
         """
-        tensors = as_tensors(gradients, "gradients", self.engine)
-        self.native.accumulate(tensors, as_partner(sums, "sums", gradients, "gradients", self.engine))
+        self.native.accumulate(*as_pair(gradients, "gradients", sums, "sums", usual=self.engine))
 
     def step_accumulated(self, optimizer: Optimizer, *, max_norm: float | None = None) -> None:
         """Applies the mean of the micro-batches that were not dropped.

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ._core import StepRecord
 
-#: Tags and the numbers that are written for each step.
+#: Tags and the numbers that are written for each step. With several scales, "/0", "/1" and so on follow the tags.
 SCALARS: dict[str, Callable[[StepRecord], float]] = {
     "syclamp/scale": lambda record: record.scale,
     "syclamp/norm": lambda record: record.norm,
@@ -47,6 +47,7 @@ class LedgerWriter:
         except ImportError as problem:
             raise ImportError("LedgerWriter needs tensorboard: pip install tensorboard") from problem
         self._scaler = scaler
+        self._has_scales = getattr(scaler, "scales", 1) > 1
         self._writer: Any = EventFileWriter(os.fspath(folder))
         self._remove = scaler.on_step(self._write)
 
@@ -54,7 +55,8 @@ class LedgerWriter:
         from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.compat.proto.summary_pb2 import Summary
 
-        values = [Summary.Value(tag=tag, simple_value=read(record)) for tag, read in SCALARS.items()]
+        suffix = f"/{record.scale_index}" if self._has_scales else ""
+        values = [Summary.Value(tag=tag + suffix, simple_value=read(record)) for tag, read in SCALARS.items()]
         self._writer.add_event(Event(wall_time=time.time(), step=record.step, summary=Summary(value=values)))
 
     def close(self) -> None:
