@@ -422,12 +422,12 @@ std::vector<check> decision_checks(const engine& engine, const settings&) {
       add("gradients of FP64 and FP8", other_types_difference, "3 types beside float16, with and without Inf or NaN"),
       add("second queue", second_queue_difference, "2 steps, bit-identical to one queue"),
       add(
-          "spikes, stops and NaNs in settings",
+          "spikes, stops, invalid numbers",
           [](const syclamp::engine& on) {
             return first_of({in_part("spike guard", spike_difference(on)), in_part("stop", stop_difference(on)),
                              in_part("NaN", invalid_number_difference(on))});
           },
-          "a spike of the loss, a stop after overflows, a limit and a learning rate that are NaN"),
+          "a spike of the loss, 2 overflows, a limit and a learning rate that are NaN"),
   };
 }
 

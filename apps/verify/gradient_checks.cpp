@@ -131,7 +131,7 @@ std::string unscale_difference(const engine& engine, std::uint64_t size, std::si
   return difference.empty() ? out.written_outside() : difference;
 }
 
-/// Unscaling and inspecting in one pass.
+/// Unscaling and inspecting in one pass. FP32 also in place, where an Inf is counted before it is overwritten.
 template <typename Format>
 std::string inspect_and_unscale_difference(const engine& engine, std::uint64_t size, std::size_t offset) {
   for (const placement<Format>& bad : placements<Format>) {
@@ -140,11 +140,18 @@ std::string inspect_and_unscale_difference(const engine& engine, std::uint64_t s
     const guarded_tensor<Format> in(engine, data, offset);
     const guarded_tensor<float32> out(engine, std::vector<std::uint32_t>(size), 1 - offset);
     const inspector inspector(tensor_list(engine, in.view()));
+    const auto difference = [&](const auto& result) {
+      std::string found = compare_inspection(inspector.result(), truth<Format>(data), size);
+      if (found.empty()) found = compare_bits(result.read(), unscaled<Format>(data), reference::binary32);
+      return found.empty() ? result.written_outside() : found;
+    };
     inspector.unscale(tensor_list(engine, out.view()), scale);
-    std::string difference = compare_inspection(inspector.result(), truth<Format>(data), size);
-    if (difference.empty()) difference = compare_bits(out.read(), unscaled<Format>(data), reference::binary32);
-    if (difference.empty()) difference = out.written_outside();
-    if (!difference.empty()) return fmt::format("{}: {}", bad.name, difference);
+    std::string found = difference(out);
+    if constexpr (Format::type == element_type::float32) {
+      inspector.unscale(inspector.list(), scale);
+      if (found.empty()) found = in_part("in place", difference(in));
+    }
+    if (!found.empty()) return fmt::format("{}: {}", bad.name, found);
   }
   return {};
 }
