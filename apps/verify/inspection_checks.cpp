@@ -138,7 +138,7 @@ std::string cast_difference(const engine& engine, const std::vector<float>& valu
     const double unbounded = reference::decode(expected(i, false), Format::format).value;
     if (!std::isnan(values[i]) && !std::isfinite(unbounded)) ++beyond;
   }
-  const std::string difference = compare_bits(out.read(), rounded, Format::format);
+  std::string difference = compare_bits(out.read(), rounded, Format::format);
   if (!difference.empty()) return difference;
   const std::uint64_t counted = saturated.to_vector().front();
   if (counted != beyond) return fmt::format("{} elements outside the range instead of {}", counted, beyond);

@@ -200,7 +200,7 @@ std::vector<check> layer_checks(const engine& engine, const settings& settings) 
   const std::size_t count = shapes(settings).size();
   const std::string grid =
       fmt::format("3 types, {} shape{}, aligned or not, forward and backward", count, count == 1 ? "" : "s");
-  const auto over = [=](auto difference, const std::string& detail) {
+  const auto over = [=](const auto& difference, const std::string& detail) {
     return [=] { return passed_unless(over_shapes(settings, difference), detail); };
   };
   constexpr const char* remedy =
