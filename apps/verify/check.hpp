@@ -63,9 +63,15 @@ struct settings {
 // Each returns the checks of one subject, on the device of the engine.
 std::vector<check> arithmetic_checks(const engine& engine);
 std::vector<check> gradient_checks(const engine& engine, const settings& settings);
+std::vector<check> inspection_checks(const engine& engine, const settings& settings);
 std::vector<check> optimizer_checks(const engine& engine, const settings& settings);
 std::vector<check> scaler_checks(const engine& engine, const settings& settings);
+std::vector<check> decision_checks(const engine& engine, const settings& settings);
 std::vector<check> matrix_checks(const engine& engine, const settings& settings);
+std::vector<check> layer_checks(const engine& engine, const settings& settings);
+
+/// All checks whose results depend on the profile of the engine.
+std::vector<check> profile_checks(const engine& engine, const settings& settings);
 
 /// All of them in the order in which they run: with the profile of the engine first, then with every other profile.
 std::vector<check> all_checks(const engine& engine, const settings& settings);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,21 +11,7 @@
 namespace syclamp::verify {
 namespace {
 
-void append(std::vector<check>& all, std::vector<check> more, const std::string& suffix) {
-  for (check& check : more) {
-    check.name += suffix;
-    all.push_back(std::move(check));
-  }
-}
-
-/// The checks whose results depend on the profile.
-void append_checks_of_profile(std::vector<check>& all, const engine& engine, const settings& settings) {
-  const std::string suffix = fmt::format(", profile {}", engine.profile_name());
-  append(all, gradient_checks(engine, settings), suffix);
-  append(all, optimizer_checks(engine, settings), suffix);
-  append(all, scaler_checks(engine, settings), suffix);
-  append(all, matrix_checks(engine, settings), suffix);
-}
+void append(std::vector<check>& all, std::vector<check> more) { std::ranges::move(more, std::back_inserter(all)); }
 
 }  // namespace
 
@@ -41,6 +29,15 @@ std::vector<check> arithmetic_checks(const engine& engine) {
            }}};
 }
 
+std::vector<check> profile_checks(const engine& engine, const settings& settings) {
+  std::vector<check> all;
+  for (const auto subject : {gradient_checks, inspection_checks, optimizer_checks, scaler_checks, decision_checks,
+                             matrix_checks, layer_checks})
+    append(all, subject(engine, settings));
+  for (check& check : all) check.name += fmt::format(", profile {}", engine.profile_name());
+  return all;
+}
+
 namespace {
 
 check skipped_profile(const std::string& name, const std::string& reason) {
@@ -50,7 +47,7 @@ check skipped_profile(const std::string& name, const std::string& reason) {
 /// The checks of a profile that is not the device's own. One that is too large for the device is skipped.
 void append_checks_of_other_profile(std::vector<check>& all, const engine& engine, const std::string& name) {
   try {
-    append_checks_of_profile(all, syclamp::engine(engine.queue(), name), {.quick = true, .is_profile_forced = true});
+    append(all, profile_checks(syclamp::engine(engine.queue(), name), {.quick = true, .is_profile_forced = true}));
   } catch (const invalid_argument& misfit) {
     all.push_back(skipped_profile(name, misfit.what()));
   }
@@ -60,7 +57,7 @@ void append_checks_of_other_profile(std::vector<check>& all, const engine& engin
 
 std::vector<check> all_checks(const engine& engine, const settings& settings) {
   std::vector<check> all = arithmetic_checks(engine);
-  append_checks_of_profile(all, engine, settings);
+  append(all, profile_checks(engine, settings));
   for (const std::string& name : profile_names()) {
     if (name == engine.profile_name()) continue;
     if (settings.quick) {

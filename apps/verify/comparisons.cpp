@@ -42,7 +42,9 @@ std::string differs_in_number(const inspection& result, const reference::statist
     return std::isnan(result.amax) ? "" : fmt::format("amax is {} instead of a NaN", result.amax);
   if (expected.inf_count != 0)
     return std::isinf(result.amax) ? "" : fmt::format("amax is {} instead of Inf", result.amax);
-  std::string amax = differs("amax", static_cast<double>(result.amax), expected.amax);
+  std::string amax =
+      differs("amax", static_cast<double>(result.amax), reference::rounded_to_float(expected.amax));  // of an FP64
+  if (amax.empty()) amax = differs("amax_bits", result.amax_bits, std::bit_cast<std::uint64_t>(expected.amax));
   if (!amax.empty()) return amax;
   const double norm = std::sqrt(expected.sum_of_squares);
   if (is_near(result.norm(), norm, norm_error * norm)) return {};
@@ -72,6 +74,35 @@ std::string compare_inspection(const inspection& result, const reference::statis
         differs("first_nonfinite_tensor", result.first_nonfinite_tensor, is_finite ? no_element : tensor)})
     if (!difference.empty()) return difference;
   return differs_in_number(result, expected);
+}
+
+std::string compare_details(const inspection& result, const reference::statistics& expected, std::uint64_t elements,
+                            std::uint64_t tensor) {
+  std::string difference = compare_inspection(result, expected, elements, tensor);
+  if (!difference.empty() || expected.inf_count + expected.nan_count != 0) return difference;
+  const double sum = result.norm(norm_kind::l1);
+  if (is_near(sum, expected.abs_sum, 2 * norm_error * expected.abs_sum)) return {};  // no root halves the roundings
+  return fmt::format("the sum of absolute values is {} instead of {}", sum, expected.abs_sum);
+}
+
+std::string compare_record(const step_record& record, const reference::statistics& expected, std::uint64_t elements,
+                           std::uint64_t tensor) {
+  const bool is_finite = expected.inf_count + expected.nan_count == 0;
+  const step_outcome outcome = is_finite                 ? step_outcome::applied
+                               : expected.inf_count != 0 ? step_outcome::skipped_inf
+                                                         : step_outcome::skipped_nan;
+  for (const std::string& difference :
+       {differs("elements", record.elements, elements), differs("inf_count", record.inf_count, expected.inf_count),
+        differs("nan_count", record.nan_count, expected.nan_count),
+        differs("zero_count", record.zero_count, expected.zero_count),
+        differs("subnormal_count", record.subnormal_count, expected.subnormal_count),
+        differs("first_nonfinite", record.first_nonfinite, expected.first_nonfinite),
+        differs("first_nonfinite_tensor", record.first_nonfinite_tensor, is_finite ? no_element : tensor),
+        differs("the outcome", std::string(to_string(record.outcome)), std::string(to_string(outcome)))})
+    if (!difference.empty()) return difference;
+  const double norm = std::sqrt(expected.sum_of_squares) / static_cast<double>(record.scale);
+  if (!is_finite || is_near(static_cast<double>(record.norm), norm, norm_error * norm)) return {};
+  return fmt::format("the norm is {} instead of {}", record.norm, norm);
 }
 
 std::string compare_bits(std::span<const std::uint64_t> result, std::span<const std::uint64_t> expected,

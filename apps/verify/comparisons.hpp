@@ -27,6 +27,14 @@ std::string compare_arithmetic(const arithmetic_report& report);
 std::string compare_inspection(const inspection& result, const reference::statistics& expected, std::uint64_t elements,
                                std::uint64_t tensor = 0);
 
+/// The same for a result with sums of absolute values: of a tensor or of a group.
+std::string compare_details(const inspection& result, const reference::statistics& expected, std::uint64_t elements,
+                            std::uint64_t tensor = 0);
+
+/// The record of a step whose gradients are as expected. An Inf counts more than a NaN.
+std::string compare_record(const step_record& record, const reference::statistics& expected, std::uint64_t elements,
+                           std::uint64_t tensor = 0);
+
 /// Elements as bits. Two NaNs are equal.
 std::string compare_bits(std::span<const std::uint64_t> result, std::span<const std::uint64_t> expected,
                          reference::number_format format);

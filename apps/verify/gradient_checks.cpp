@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on gradients against the oracle: inspect, unscale, norm and clip, cast, accumulate.
+// Operations on gradients against the oracle: inspect, unscale, norm and clip, cast, accumulate, clear, clamp.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -130,6 +131,31 @@ std::string unscale_difference(const engine& engine, std::uint64_t size, std::si
   return difference.empty() ? out.written_outside() : difference;
 }
 
+/// Unscaling and inspecting in one pass. FP32 also in place, where an Inf is counted before it is overwritten.
+template <typename Format>
+std::string inspect_and_unscale_difference(const engine& engine, std::uint64_t size, std::size_t offset) {
+  for (const placement<Format>& bad : placements<Format>) {
+    auto data = finite_gradients<Format>(size, 6);
+    if (size != 0) bad.place(data);
+    const guarded_tensor<Format> in(engine, data, offset);
+    const guarded_tensor<float32> out(engine, std::vector<std::uint32_t>(size), 1 - offset);
+    const inspector inspector(tensor_list(engine, in.view()));
+    const auto difference = [&](const auto& result) {
+      std::string found = compare_inspection(inspector.result(), truth<Format>(data), size);
+      if (found.empty()) found = compare_bits(result.read(), unscaled<Format>(data), reference::binary32);
+      return found.empty() ? result.written_outside() : found;
+    };
+    inspector.unscale(tensor_list(engine, out.view()), scale);
+    std::string found = difference(out);
+    if constexpr (Format::type == element_type::float32) {
+      inspector.unscale(inspector.list(), scale);
+      if (found.empty()) found = in_part("in place", difference(in));
+    }
+    if (!found.empty()) return fmt::format("{}: {}", bad.name, found);
+  }
+  return {};
+}
+
 template <typename Format>
 std::string clip_difference(const engine& engine, std::uint64_t size, std::size_t offset) {
   const auto data = finite_gradients<Format>(size, 3);
@@ -186,6 +212,42 @@ std::string accumulate_difference(const engine& engine, std::uint64_t size, std:
   return difference.empty() ? sum.written_outside() : difference;
 }
 
+/// Gradients are cleared as a whole, or only if they overflowed.
+template <typename Format>
+std::string clear_difference(const engine& engine, std::uint64_t size, std::size_t offset) {
+  const auto data = finite_gradients<Format>(size, 8);
+  auto bad_data = data;
+  if (size != 0) bad_data[size / 2] = Format::quiet_nan;
+  const std::vector<std::uint64_t> kept(data.begin(), data.end()), zeros(size);
+  const guarded_tensor<Format> good(engine, data, offset), bad(engine, bad_data, offset);
+  const inspector good_inspector(tensor_list(engine, good.view())), bad_inspector(tensor_list(engine, bad.view()));
+  good_inspector.run();
+  bad_inspector.run();
+  clear_gradients(good_inspector.list(), good_inspector.device_result());
+  clear_gradients(bad_inspector.list(), bad_inspector.device_result());
+  std::string difference = in_part("no overflow", compare_bits(good.read(), kept, Format::format));
+  if (difference.empty()) difference = in_part("overflow", compare_bits(bad.read(), zeros, Format::format));
+  clear_gradients(good_inspector.list());
+  if (difference.empty()) difference = compare_bits(good.read(), zeros, Format::format);
+  return difference.empty() ? good.written_outside() + bad.written_outside() : difference;
+}
+
+/// Of FP32, the only type of unscaled gradients. A NaN stays one.
+std::string clamp_difference(const engine& engine, std::uint64_t size, std::size_t offset) {
+  constexpr double limit = 2.5;
+  const auto data = any_floats(size, 9);
+  const guarded_tensor<float32> tensor(engine, data, offset);
+  clip_by_value(unscaled_gradients::never_scaled(tensor_list(engine, tensor.view())), static_cast<float>(limit));
+  std::vector<std::uint64_t> expected;
+  for (const auto entry : data) {
+    const double value = reference::decode(entry, reference::binary32).value;
+    expected.push_back(std::isnan(value) ? entry
+                                         : reference::encode(std::clamp(value, -limit, limit), reference::binary32));
+  }
+  const std::string difference = compare_bits(tensor.read(), expected, reference::binary32);
+  return difference.empty() ? tensor.written_outside() : difference;
+}
+
 constexpr const char* remedy =
     "Update the driver of the device and run verify again. SYCLAMP_PROFILE=generic selects the most cautious kernels.";
 
@@ -216,6 +278,9 @@ std::vector<check> gradient_checks(const engine& engine, const settings& setting
       {"unscale", remedy, over([=](auto format, std::uint64_t size, std::size_t offset) {
          return unscale_difference<decltype(format)>(engine, size, offset);
        })},
+      {"inspect and unscale", remedy, over([=](auto format, std::uint64_t size, std::size_t offset) {
+         return inspect_and_unscale_difference<decltype(format)>(engine, size, offset);
+       })},
       {"norm and clip", remedy, over([=](auto format, std::uint64_t size, std::size_t offset) {
          return clip_difference<decltype(format)>(engine, size, offset);
        })},
@@ -228,6 +293,19 @@ std::vector<check> gradient_checks(const engine& engine, const settings& setting
       {"accumulate", remedy, over([=](auto format, std::uint64_t size, std::size_t offset) {
          return accumulate_difference<decltype(format)>(engine, size, offset);
        })},
+      {"clear", remedy, over([=](auto format, std::uint64_t size, std::size_t offset) {
+         return clear_difference<decltype(format)>(engine, size, offset);
+       })},
+      {"clamp", remedy,
+       [=] {
+         std::string all;
+         for (const std::uint64_t size : sizes(settings))
+           for (const std::size_t offset : offsets)
+             if (all.empty())
+               add_difference(all, place_of(element_type::float32, size, offset),
+                              clamp_difference(engine, size, offset));
+         return passed_unless(all, fmt::format("float32, {} sizes, aligned or not", sizes(settings).size()));
+       }},
   };
 }
 

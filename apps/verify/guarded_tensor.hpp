@@ -107,12 +107,33 @@ inline std::vector<std::uint32_t> any_floats(std::uint64_t count, std::uint32_t 
   return data;
 }
 
+/// Numbers between -`largest` and `largest`, as the type can hold them.
+template <typename Format>
+std::vector<typename Format::bits> uniform_numbers(std::uint64_t count, std::uint32_t seed, double largest = 1.0) {
+  std::mt19937 random(seed);
+  std::vector<typename Format::bits> data(count);
+  for (auto& entry : data) {
+    const double fraction = static_cast<double>(static_cast<std::uint32_t>(random())) * 0x1p-31 - 1.0;
+    entry = static_cast<typename Format::bits>(reference::encode(fraction * largest, Format::format));
+  }
+  return data;
+}
+
 /// Calls `action` with each type of gradients.
 template <typename Action>
 void for_each_gradient_type(Action action) {
   action(float16{});
   action(bfloat16{});
   action(float32{});
+}
+
+/// Calls `action` with each type of tensors.
+template <typename Action>
+void for_each_type(Action action) {
+  for_each_gradient_type(action);
+  action(float64{});
+  action(float8_e4m3{});
+  action(float8_e5m2{});
 }
 
 /// Differences of several types or sizes as one text.

@@ -97,7 +97,7 @@ std::vector<bench_task> bench_tasks(const engine& engine, std::uint64_t elements
   const auto add = [&](const char* op, element_type type, method measure) {
     tasks.push_back({op, type, [=] { return (measurement{engine, elements, repetitions}.*measure)(type); }});
   };
-  for (const element_type type : {element_type::float16, element_type::float32}) {
+  for (const element_type type : {element_type::float16, element_type::bfloat16, element_type::float32}) {
     add("inspect", type, &measurement::inspect);
     add("unscale", type, &measurement::unscale);
     if (type != element_type::float32) add("cast", type, &measurement::cast);

@@ -58,13 +58,15 @@ class kernel_library {
     return submit(queue, op, (items + size - 1) / size, args...);
   }
 
+  /// What `submit` calls: the same without the types of the arguments. Public for a library that passes calls on to
+  /// another one.
+  virtual sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
+                                    std::span<const argument> arguments) = 0;
+
   const profile& tuning() const { return tuning_; }
   std::uint64_t submitted() const { return submitted_.load(std::memory_order_relaxed); }
 
  private:
-  virtual sycl::event submit_erased(sycl::queue& queue, const operation_base& op, std::uint64_t groups,
-                                    std::span<const argument> arguments) = 0;
-
   const profile& tuning_;
   std::uint64_t compute_units_;
   std::atomic<std::uint64_t> submitted_ = 0;

@@ -16,8 +16,8 @@ SUBJECTS = ("engine", "launch", "tensors", "scaler", "optimizer", "state", "matr
 # A subject of src/ includes itself and those to its left; modules are on the right, so the core includes none of them.
 BELOW = {f"src/{name}": {f"src/{left}" for left in SUBJECTS[: index + 1]} for index, name in enumerate(SUBJECTS)}
 HOST = {"std", "sycl", "include", "backends", "src/support", "sycl_kernels/shared", "other"}
-# What `syclamp verify` shares with the tests: the oracle, and cases that are described for library and oracle.
-CASES = {"tests/support/formats.hpp", "tests/support/optimizer_cases.hpp"}
+# What `syclamp verify` shares with the tests: the oracle, cases that are described for library and oracle, simulated ranks.
+CASES = {"tests/support/formats.hpp", "tests/support/optimizer_cases.hpp", "tests/support/simulated_ranks.hpp"}
 ORACLE = {"tests/reference"} | CASES
 
 ALLOWED = {
@@ -39,7 +39,8 @@ ALLOWED = {
     "backends": {"std", "backends", "sycl_kernels/shared"},
     "apps": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn", "src/support", "apps", "apps/training",
              "apps/verify", "bench", "other"},
-    "apps/verify": {"std", "sycl", "include", "include/syclamp/matrix", "apps", "apps/verify", "bench", "other"} | ORACLE,
+    "apps/verify": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn", "apps", "apps/verify", "bench",
+                    "other"} | ORACLE,
     "apps/training": {"std", "sycl", "include", "include/syclamp/matrix", "include/syclamp/nn", "src/support", "apps/training",
                       "other"},
     "bindings": {"std", "sycl", "include", "bindings", "other"},

@@ -26,4 +26,10 @@ statistics inspect(std::uint64_t count, number_format format,
   return found;
 }
 
+std::size_t exponent_bin(double x) {
+  const double single = rounded_to_float(x);
+  if (!std::isfinite(single)) return 255;
+  return static_cast<std::size_t>(std::max(std::ilogb(single), -127) + 127);
+}
+
 }  // namespace reference

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,5 +22,9 @@ struct statistics {
 /// Inspects elements 0 to count-1; `element(i)` returns the bits of an element.
 statistics inspect(std::uint64_t count, number_format format,
                    const std::function<std::uint64_t(std::uint64_t)>& element);
+
+/// The bin of the library's histogram of exponents that counts an element which is not zero: the exponent of its FP32
+/// plus 127, 0 for FP32 subnormals, 255 for what is not finite in FP32.
+std::size_t exponent_bin(double x);
 
 }  // namespace reference

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 namespace reference {
 namespace {
@@ -94,5 +95,27 @@ bool is_beyond(double value, number_format format) {
 }
 
 double rounded_to_float(double value) { return decode(encode(value, binary32), binary32).value; }
+
+double half_spacing(double value, number_format format) {
+  const double smallest_step = std::ldexp(1.0, 1 - bias(format) - format.fraction_bits);
+  return std::max(std::abs(value) * std::ldexp(1.0, -format.fraction_bits - 1), smallest_step / 2);
+}
+
+std::vector<float> numbers_near(number_format format, std::size_t count, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const int highest = std::ilogb(largest(format)) + 2;
+  const int lowest = std::ilogb(decode(1, format).value) - 9;
+  std::vector<float> values(count);
+  for (auto& entry : values) {
+    const double exponent = lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest));
+    const double fraction = 1.0 + static_cast<double>(random() % (1u << 23)) * 0x1p-23;
+    entry = static_cast<float>(std::ldexp(random() % 2 == 0 ? fraction : -fraction, static_cast<int>(exponent)));
+  }
+  values.at(3) = 0.0f;
+  values.at(4) = -std::numeric_limits<float>::infinity();
+  values.at(5) = std::numeric_limits<float>::quiet_NaN();
+  values.at(6) = static_cast<float>(largest(format));
+  return values;
+}
 
 }  // namespace reference

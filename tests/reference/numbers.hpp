@@ -2,7 +2,9 @@
 // Number formats from their definitions: sign, exponent, fraction. Written to be checked by eye, not to be fast.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace reference {
 
@@ -44,5 +46,12 @@ bool is_beyond(double value, number_format format);
 
 /// `value` as an FP32, to nearest.
 double rounded_to_float(double value);
+
+/// How far rounding to nearest may move `value`, at most: half the distance between numbers of the format.
+double half_spacing(double value, number_format format);
+
+/// FP32 numbers of which most are within or near the range of a format: uniformly distributed exponents from below its
+/// smallest number to above its largest. Numbers 3 to 6 are 0, -Inf, a NaN and the largest number of the format.
+std::vector<float> numbers_near(number_format format, std::size_t count, std::uint32_t seed);
 
 }  // namespace reference

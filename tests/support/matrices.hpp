@@ -16,11 +16,9 @@
 /// The spacing of FP32 numbers between 1 and 2, halved: the largest relative error of one rounding.
 inline constexpr double float_rounding = 0x1p-24;
 
-/// The largest relative error of rounding to a type, and the largest absolute one of its subnormals.
+/// How far rounding to a type may move a number.
 inline double rounding_of(syclamp::element_type type, double value) {
-  const auto format = format_of(type);
-  const double smallest_step = std::ldexp(1.0, 1 - ((1 << (format.exponent_bits - 1)) - 1) - format.fraction_bits);
-  return std::max(std::abs(value) * std::ldexp(1.0, -format.fraction_bits - 1), smallest_step / 2);
+  return reference::half_spacing(value, format_of(type));
 }
 
 /// Words of device memory that hold elements of a type which is known at run time only.

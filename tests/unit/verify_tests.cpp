@@ -106,6 +106,46 @@ TEST_CASE("verify: every field of an inspection is compared") {
   CHECK_THAT(compare_inspection(wrong, with_inf, elements), ContainsSubstring("amax"));
 }
 
+TEST_CASE("verify: sums of absolute values and records of steps are compared") {
+  auto expected = finite_statistics();
+  expected.abs_sum = 5;
+  inspection result = finite_inspection();
+  result.abs_sum = 5.0f;
+  CHECK(compare_details(result, expected, elements).empty());
+  result.abs_sum = 5.001f;
+  CHECK_THAT(compare_details(result, expected, elements), ContainsSubstring("absolute"));
+  result.abs_sum = 5.0f;
+  result.amax = 1.0f;
+  CHECK_THAT(compare_details(result, expected, elements), ContainsSubstring("amax"));
+  result = finite_inspection();
+  ++result.amax_bits;
+  CHECK_THAT(compare_details(result, expected, elements), ContainsSubstring("amax_bits"));
+
+  step_record record;
+  record.elements = elements;
+  record.outcome = step_outcome::applied;
+  record.scale = 4.0f;
+  record.norm = 0.75f;  // 3 / 4
+  CHECK(compare_record(record, expected, elements).empty());
+  struct fault {
+    const char* name;
+    void (*plant)(step_record& record);
+  };
+  for (const fault& fault : {fault{"elements", [](auto& wrong) { ++wrong.elements; }},
+                             {"inf_count", [](auto& wrong) { ++wrong.inf_count; }},
+                             {"nan_count", [](auto& wrong) { ++wrong.nan_count; }},
+                             {"zero_count", [](auto& wrong) { ++wrong.zero_count; }},
+                             {"subnormal_count", [](auto& wrong) { ++wrong.subnormal_count; }},
+                             {"first_nonfinite", [](auto& wrong) { wrong.first_nonfinite = 0; }},
+                             {"first_nonfinite_tensor", [](auto& wrong) { wrong.first_nonfinite_tensor = 0; }},
+                             {"outcome", [](auto& wrong) { wrong.outcome = step_outcome::skipped_inf; }},
+                             {"norm", [](auto& wrong) { wrong.norm = 0.7501f; }}}) {
+    step_record wrong = record;
+    fault.plant(wrong);
+    CHECK_THAT(compare_record(wrong, expected, elements), ContainsSubstring(fault.name));
+  }
+}
+
 TEST_CASE("verify: one wrong bit is noticed, and NaNs may have any payload") {
   using bits = std::vector<std::uint64_t>;
   CHECK(compare_bits(bits{0x3c00, 0x7e00}, bits{0x3c00, 0x7c01}, reference::binary16).empty());

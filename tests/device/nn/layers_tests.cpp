@@ -11,6 +11,7 @@
 #include "syclamp/matrix/matrix.hpp"
 #include "syclamp/nn/nn.hpp"
 #include "syclamp/syclamp.hpp"
+#include "tests/reference/layer_results.hpp"
 #include "tests/reference/layers.hpp"
 #include "tests/support/devices.hpp"
 #include "tests/support/matrices.hpp"
@@ -48,6 +49,11 @@ std::size_t count_wrong(const std::vector<double>& found, const std::vector<doub
   return wrong;
 }
 
+std::size_t count_wrong(const device_matrix& found, const reference::bounded_values& expected) {
+  return count_wrong(found.read().values, expected.values, found.view().type(),
+                     [&](std::size_t i) { return expected.errors[i]; });
+}
+
 struct size {
   std::size_t rows, columns;
 };
@@ -81,18 +87,9 @@ TEMPLATE_TEST_CASE("activations and their gradients", "", float16, bfloat16, flo
 
       auto at = x.read();
       for (std::size_t i = 0; i < at.values.size(); ++i) at.values[i] += bias.read().values[i % columns];
-      std::vector<double> expected, slopes;
-      for (const double value : at.values) {
-        expected.push_back(reference::activated(to_string(kind), value));
-        const auto f = [&](const std::vector<double>& v) { return reference::activated(to_string(kind), v[0]); };
-        slopes.push_back(kind == activation::relu ? (value > 0 ? 1.0 : 0.0) : reference::gradient(f, {value})[0]);
-      }
-      // Functions of arguments below 2 to a few units in the last place; third derivatives are below 3.
-      const double few = 16 * float_rounding;
-      CHECK(count_wrong(y.read().values, expected, TestType::type, [&](auto) { return few; }) == 0);
-      const auto weights = dy.read().values;
-      for (std::size_t i = 0; i < slopes.size(); ++i) slopes[i] *= weights[i];
-      CHECK(count_wrong(dx.read().values, slopes, TestType::type, [&](auto) { return 2 * few + 1e-8; }) == 0);
+      const auto name = to_string(kind);
+      CHECK(count_wrong(y, reference::activation_results(name, at.values)) == 0);
+      CHECK(count_wrong(dx, reference::activation_gradients(name, at.values, dy.read().values)) == 0);
       CHECK((x.is_alone() && y.is_alone() && dx.is_alone()));
     }
 }
@@ -144,16 +141,7 @@ TEMPLATE_TEST_CASE("sums over rows", "", float16, bfloat16, float32) {
     sum_rows(engine, in.view(), row_of(again));
     engine.wait();
 
-    const auto all = in.read();
-    std::vector<double> expected(columns), magnitude(columns);
-    for (std::size_t i = 0; i < all.values.size(); ++i) {
-      expected[i % columns] += all.values[i];
-      magnitude[i % columns] += std::abs(all.values[i]);
-    }
-    // Sums of blocks of at most 64 rows, then of at most as many blocks as there are, then a tree of 16 strands.
-    const double roundings = 64.0 + static_cast<double>(rows) / 64 + 5;
-    CHECK(count_wrong(sums.read().values, expected, element_type::float32,
-                      [&](auto i) { return roundings * float_rounding * magnitude[i]; }) == 0);
+    CHECK(count_wrong(sums, reference::row_sums(in.read())) == 0);
     CHECK(sums.patterns() == again.patterns());
     CHECK(sums.is_alone());
   }
@@ -180,29 +168,12 @@ TEMPLATE_TEST_CASE("layer norm and its gradients", "", float16, bfloat16, float3
                         row_of(dshift));
     engine.wait();
 
-    const auto at = x.read(), weights = dy.read();
-    const auto factor = scale.read().values, plus = shift.read().values;
-    const auto expected = reference::layer_norm(at, factor, plus, epsilon);
-    // A mean and a variance of n numbers below 1 err by n roundings each; what is divided by a deviation of at least
-    // √epsilon errs by as much over it. Third derivatives of the normalised row are below 6 / deviation³.
-    double steepest = 0;
-    for (const float value : inverse.read()) steepest = std::max(steepest, static_cast<double>(value));
-    const double error = (2.0 * static_cast<double>(columns) + 16) * float_rounding * steepest;
-    CHECK(count_wrong(y.read().values, expected.values, TestType::type, [&](auto) { return 2 * error; }) == 0);
-
-    const auto loss = [&](const host_matrix& from, const std::vector<double>& s, const std::vector<double>& t) {
-      return reference::inner_product(weights, reference::layer_norm(from, s, t, epsilon));
-    };
-    const auto by_x =
-        reference::gradient([&](const auto& v) { return loss(like(at, v), factor, plus); }, at.values, 1e-5);
-    const auto by_scale = reference::gradient([&](const auto& v) { return loss(at, v, plus); }, factor);
-    const auto by_shift = reference::gradient([&](const auto& v) { return loss(at, factor, v); }, plus);
-    const double differences = 1e-10 * steepest * steepest * steepest * 4 + 1e-9;
-    CHECK(count_wrong(dx.read().values, by_x, TestType::type,
-                      [&](auto) { return 4 * error * steepest + differences; }) == 0);
-    const double sums = static_cast<double>(rows) * (2 * error + 4 * float_rounding) + 1e-9;
-    CHECK(count_wrong(dscale.read().values, by_scale, element_type::float32, [&](auto) { return sums; }) == 0);
-    CHECK(count_wrong(dshift.read().values, by_shift, element_type::float32, [&](auto) { return sums; }) == 0);
+    const auto expected = reference::layer_norm_with_gradients(x.read(), scale.read().values, shift.read().values,
+                                                               dy.read(), static_cast<double>(epsilon));
+    CHECK(count_wrong(y, expected.y) == 0);
+    CHECK(count_wrong(dx, expected.dx) == 0);
+    CHECK(count_wrong(dscale, expected.dscale) == 0);
+    CHECK(count_wrong(dshift, expected.dshift) == 0);
     CHECK((x.is_alone() && y.is_alone() && dx.is_alone() && dscale.is_alone() && dshift.is_alone()));
     CHECK((mean.canaries_are_alive() && inverse.canaries_are_alive()));
   }
@@ -242,17 +213,9 @@ TEMPLATE_TEST_CASE("softmax cross-entropy and its gradient, times the loss scale
                             scale == 1.0 ? scalar(1.0f) : scalar(device_scale));
       engine.wait();
 
-      const auto at = logits.read();
-      const double expected = reference::cross_entropy(at, labels);
-      // A sum of n exponentials, a logarithm and a mean over rows, of numbers that are below log n + 2.
-      const double roundings = static_cast<double>(columns + rows) / 2 + 24;
-      CHECK(std::abs(loss.value() - expected) <= roundings * float_rounding * (std::log(columns) + 2));
-      auto by_logits =
-          reference::gradient([&](const auto& v) { return reference::cross_entropy(like(at, v), labels); }, at.values);
-      for (double& value : by_logits) value *= scale;
-      const double share = scale / static_cast<double>(rows);
-      CHECK(count_wrong(dz.read().values, by_logits, TestType::type,
-                        [&](auto) { return share * (roundings * float_rounding + 1e-8); }) == 0);
+      const auto expected = reference::cross_entropy_with_gradient(logits.read(), labels, scale);
+      CHECK(std::abs(loss.value() - expected.loss) <= expected.loss_error);
+      CHECK(count_wrong(dz, expected.gradient) == 0);
       CHECK((logits.is_alone() && dz.is_alone() && loss.is_alone()));
     }
 }
@@ -292,16 +255,9 @@ TEMPLATE_TEST_CASE("mean squared error and its gradient, times the loss scale", 
       mean_squared_error(engine, y.view(), target.view(), loss.view(), dy.view(), device_scale);
       engine.wait();
 
-      const auto at = y.read(), wanted = target.read();
-      const double expected = reference::squared_error(at, wanted);
-      CHECK(std::abs(loss.value() - expected) <= (static_cast<double>(rows + columns) + 8) * float_rounding * expected);
-      auto by_y =
-          reference::gradient([&](const auto& v) { return reference::squared_error(like(at, v), wanted); }, at.values);
-      for (double& value : by_y) value *= scale;
-      const double share = 4 * scale / static_cast<double>(rows * columns);
-      CHECK(count_wrong(dy.read().values, by_y, element_type::float32, [&](auto) {
-              return share * (4 * float_rounding + 1e-9 * static_cast<double>(rows * columns));
-            }) == 0);
+      const auto expected = reference::squared_error_with_gradient(y.read(), target.read(), scale);
+      CHECK(std::abs(loss.value() - expected.loss) <= expected.loss_error);
+      CHECK(count_wrong(dy, expected.gradient) == 0);
       CHECK((y.is_alone() && dy.is_alone() && loss.is_alone()));
     }
 }

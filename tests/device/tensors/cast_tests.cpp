@@ -63,37 +63,13 @@ TEMPLATE_TEST_CASE("every number of 16 and 8 bits survives the way to FP32 and b
   CHECK(wrong == 0);
 }
 
-namespace {
-
-/// FP32 numbers of which most are within or near the range of `Format`: uniformly distributed exponents from below its
-/// smallest number to above its largest, and Inf, NaN and zero.
-template <typename Format>
-std::vector<float> numbers_near(std::size_t count, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  const int highest = std::ilogb(reference::largest(Format::format)) + 2;
-  const int lowest = std::ilogb(reference::decode(1, Format::format).value) - 9;
-  std::vector<float> values(count);
-  for (auto& entry : values) {
-    const double exponent = lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest));
-    const double fraction = 1.0 + static_cast<double>(random() % (1u << 23)) * 0x1p-23;
-    entry = static_cast<float>(std::ldexp(random() % 2 == 0 ? fraction : -fraction, static_cast<int>(exponent)));
-  }
-  values[3] = 0.0f;
-  values[4] = -std::numeric_limits<float>::infinity();
-  values[5] = std::numeric_limits<float>::quiet_NaN();
-  values[6] = static_cast<float>(reference::largest(Format::format));
-  return values;
-}
-
-}  // namespace
-
 TEMPLATE_TEST_CASE("a saturating cast stops at the largest number, and counts", "", float16, bfloat16, float8_e4m3,
                    float8_e5m2) {
   using bits = typename TestType::bits;
   const engine& engine = any_engine();
   const bool saturate = GENERATE(true, false);
   CAPTURE(engine.profile_name(), saturate);
-  const auto values = numbers_near<TestType>(70'001, 12);
+  const auto values = reference::numbers_near(TestType::format, 70'001, 12);
   const device_buffer<float> in(engine.queue(), values);
   const device_buffer<bits> out(engine.queue(), std::vector<bits>(values.size()));
   const device_buffer<std::uint64_t> count(engine.queue(), {12345});
@@ -125,7 +101,7 @@ TEMPLATE_TEST_CASE("stochastic rounding is a function of seed, step, tensor and 
   const bool saturate = GENERATE(true, false);
   CAPTURE(engine.profile_name(), saturate);
   const std::uint64_t seed = 0x123456789abcdef0, step = (std::uint64_t{1} << 33) + 7;
-  const auto values = numbers_near<TestType>(70'001, 13);
+  const auto values = reference::numbers_near(TestType::format, 70'001, 13);
   const device_buffer<float> in(engine.queue(), values);
   const device_buffer<bits> out(engine.queue(), std::vector<bits>(values.size()), 1);
   const device_buffer<std::uint64_t> device_step(engine.queue(), {step});

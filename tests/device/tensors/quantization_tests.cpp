@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <random>
 #include <vector>
@@ -12,6 +11,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "syclamp/syclamp.hpp"
+#include "tests/reference/quantization.hpp"
 #include "tests/support/devices.hpp"
 #include "tests/support/tensors.hpp"
 
@@ -21,26 +21,6 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
-
-/// The rule of Transformer Engine in double, as quantization.hpp states it.
-struct scale_model {
-  double limit, scale = 1;
-  std::size_t length;
-  int margin;
-  bool latest_only;
-  std::deque<double> history = {};
-
-  void update(double amax) {
-    const bool known = std::isfinite(amax);
-    history.push_front(known ? amax : 0);
-    if (history.size() > length) history.pop_back();
-    if (!known) return;
-    const double largest = latest_only ? amax : *std::max_element(history.begin(), history.end());
-    if (largest == 0) return;
-    const double wanted = reference::rounded_to_float(limit * std::ldexp(1.0, -margin) / largest);
-    scale = std::clamp(wanted, 0x1p-126, static_cast<double>(std::numeric_limits<float>::max()));
-  }
-};
 
 }  // namespace
 
@@ -53,7 +33,7 @@ TEST_CASE("delayed scaling follows the rule for every tensor, in one kernel") {
   const device_buffer<float> memory(engine.queue(), std::vector<float>(tensors));
   const device_buffer<std::uint8_t> small(engine.queue(), std::vector<std::uint8_t>(tensors));
   std::vector<tensor> wide, narrow;
-  std::vector<scale_model> models;
+  std::vector<reference::delayed_scale> models;
   for (std::size_t i = 0; i < tensors; ++i) {
     const auto type = i % 2 == 0 ? element_type::float8_e4m3 : element_type::float8_e5m2;
     wide.push_back({memory.data() + i, 1});
@@ -186,11 +166,9 @@ TEMPLATE_TEST_CASE("fake quantisation and its gradient, for INT8 and INT4, of ev
     const double scale = static_cast<double>(factors[tensor]), bound = static_cast<double>(limit);
     for (std::uint64_t i = place; i < place + sizes[tensor]; ++i) {
       const double x = reference::decode(in.content[i], TestType::format).value;
-      const double scaled = reference::rounded_to_float(x * scale);
-      const double kept = std::isnan(x) ? x : std::nearbyint(std::clamp(scaled, -bound, bound));
-      const double expected = reference::rounded_to_float(kept / scale);
+      const double expected = reference::fake_quantized(x, scale, bound);
       if (!same_number<TestType>(result[i], reference::encode(expected, TestType::format))) ++wrong;
-      const bool passes = std::abs(std::nearbyint(scaled)) <= bound;
+      const bool passes = reference::is_in_range(x, scale, bound);
       if (!same_number<float16>(result_back[i], passes ? gradient.content[i] : 0)) ++wrong_gradient;
     }
     place += sizes[tensor] + 3;
