@@ -57,23 +57,27 @@ sycl::event submit(sycl::queue& queue, std::uint64_t groups, const argument* arg
   }(std::index_sequence_for<Args...>{});
 }
 
-template <typename Body, unsigned GroupSize, unsigned RequestedSubGroupSize, std::size_t LocalMemory, auto Tuning,
-          typename... Args>
+template <typename Body, unsigned GroupSize, unsigned RequestedSubGroupSize, unsigned SubGroups,
+          std::size_t LocalMemory, auto Tuning, typename... Args>
 void add(table& all, const operation<Tuning, Args...>& op) {
   static_assert(sizeof(typename Body::shared) <= LocalMemory,
                 "a kernel needs more local memory than its profile states: increase local_memory there");
   constexpr unsigned sub_group_size = can_ask_for_sub_groups ? RequestedSubGroupSize : 0;
+  if constexpr (SubGroups != 0)
+    static_assert(Body::sub_groups == SubGroups, "a kernel has another number of sub-groups in operations.def");
+  // With sub-groups of another size, a kernel with a fixed number of them would be wrong: there is none.
+  constexpr unsigned size_elsewhere = SubGroups != 0 ? sub_group_size : 0;
   all.emplace(&op, instance{sub_group_size, &submit<Body, GroupSize, sub_group_size, Args...>,
-                            &submit<Body, GroupSize, 0, Args...>});
+                            &submit<Body, GroupSize, size_elsewhere, Args...>});
 }
 
 /// All operations, instantiated for profile number `P`.
 template <std::size_t P>
 table instances_of_profile() {
   table all;
-#define OPERATION(FAMILY, NAME, TUNING, ...)                                                                   \
-  add<kernels::NAME<profiles[P].TUNING>, profiles[P].TUNING.group_size, sub_group_size_of(profiles[P].TUNING), \
-      profiles[P].local_memory>(all, NAME);
+#define OPERATION(FAMILY, NAME, TUNING, ...)                                                              \
+  add<kernels::NAME<profiles[P].TUNING>, profiles[P].TUNING.group_size, NAME.sub_group_size(profiles[P]), \
+      NAME.sub_groups, profiles[P].local_memory>(all, NAME);
 #if !defined(SYCL_EXT_ONEAPI_MATRIX)
 #define MATRIX_UNIT_OPERATION(...)
 #endif
