@@ -23,10 +23,18 @@ static_assert(
     "host code would use matrix units for which there is no device code: this CUDA toolkit is too old for BF16");
 #endif
 
-// A compiler that does not know the attribute would ignore it with a warning.
+// A compiler that does not know an attribute would ignore it with a warning. Without the size of its work-groups, a
+// kernel is compiled for the largest ones, which costs registers. tests/gpu/preset_test.py checks that each has it.
+#if __has_cpp_attribute(sycl::reqd_work_group_size)
+#define SYCLAMP_WORK_GROUPS(size) [[sycl::reqd_work_group_size(size)]]
+#else
+#define SYCLAMP_WORK_GROUPS(size)
+#endif
 #if __has_cpp_attribute(sycl::reqd_sub_group_size)
+#define SYCLAMP_SUB_GROUPS(size) [[sycl::reqd_sub_group_size(size)]]
 constexpr bool can_ask_for_sub_groups = true;
 #else
+#define SYCLAMP_SUB_GROUPS(size)
 constexpr bool can_ask_for_sub_groups = false;
 #endif
 
@@ -41,16 +49,14 @@ sycl::event submit(sycl::queue& queue, std::uint64_t groups, const argument* arg
       const auto launch = [&](auto... args) {
         sycl::local_accessor<typename Body::shared, 1> shared(sycl::range<1>(1), handler);
         const sycl::nd_range<1> range(groups * GroupSize, GroupSize);
-#if __has_cpp_attribute(sycl::reqd_sub_group_size)
         if constexpr (SubGroupSize != 0) {
-          handler.parallel_for(range, [=](sycl::nd_item<1> item) [[sycl::reqd_sub_group_size(SubGroupSize)]] {
+          handler.parallel_for(range, [=](sycl::nd_item<1> item) SYCLAMP_WORK_GROUPS(GroupSize) SYCLAMP_SUB_GROUPS(
+                                          SubGroupSize) { Body::run(kernels::work_item(item), shared[0], args...); });
+        } else {
+          handler.parallel_for(range, [=](sycl::nd_item<1> item) SYCLAMP_WORK_GROUPS(GroupSize) {
             Body::run(kernels::work_item(item), shared[0], args...);
           });
-          return;
         }
-#endif
-        handler.parallel_for(range,
-                             [=](sycl::nd_item<1> item) { Body::run(kernels::work_item(item), shared[0], args...); });
       };
       launch(*static_cast<const Args*>(arguments[I].value)...);
     });
