@@ -55,7 +55,9 @@ choice choose_kernels(const engine& engine) {
   // Intel's CPU driver offers AMX blocks even where its code generator cannot emit them, and then ends the process.
   if (!device.is_gpu()) return {.obstacle = "it is used on GPUs only; on CPUs, oneMKL uses the matrix units"};
   if (facts_of(device).vendor_id == backends::amd_vendor)
-    return {.obstacle = "it is disabled on AMD GPUs until it has been verified on one"};
+    return {.obstacle =
+                "it is disabled on AMD GPUs, because DPC++'s blocks give wrong results there; rocBLAS uses the matrix "
+                "units"};
   try {
     const std::vector<offered_shape> offered = offered_shapes(device);
     if (offered.empty()) return {.obstacle = "the device has no matrix units for FP16 and BF16 with sums in FP32"};
