@@ -49,8 +49,9 @@ constexpr const block_shape* choose_block_shape(std::span<const offered_shape> o
     return std::ranges::any_of(offered,
                                [&](const offered_shape& one) { return one.type == type && one.includes(shape); });
   };
+  // Matrix units work for the smallest sub-groups of a device: for those of 32 on Xe-HPC, Intel's compiler has none.
   const auto has_sub_groups = [&](const launch::operation_base& op) {
-    return std::ranges::find(sub_group_sizes, op.sub_group_size(tuning)) != sub_group_sizes.end();
+    return !sub_group_sizes.empty() && std::ranges::min(sub_group_sizes) == op.sub_group_size(tuning);
   };
   const auto found = std::ranges::find_if(block_shapes, [&](const block_shape& shape) {
     return shape.rows >= tuning.blocks.min_block_rows && multiplies(element_type::float16, shape) &&

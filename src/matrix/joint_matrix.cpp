@@ -67,7 +67,8 @@ choice choose_kernels(const engine& engine) {
     if (shape == nullptr)
       return {.obstacle =
                   fmt::format("the device's matrix units offer none of 16 x 16 x 16, 8 x 16 x 16 and 8 x 8 x 16 that "
-                              "the profile {} can use: at least {} rows, and sub-groups that divide {} work-items",
+                              "the profile {} can use: at least {} rows, and four or eight sub-groups of the device's "
+                              "smallest size in {} work-items",
                               engine.profile_name(), tuning.blocks.min_block_rows, tuning.blocks.group_size)};
     if (facts_of(device).vendor_id == backends::nvidia_vendor && !has_nvidia_blocks)
       return {.obstacle =

@@ -52,6 +52,9 @@ TEST_CASE("gemm with matrix units is not used where the device has no fitting bl
   CHECK(choose_block_shape({}, of_xe_hpc, with_blocks(64, 8)) == nullptr);
   CHECK(choose_block_shape(arc_a, of_xe_hpc, with_blocks(64, 8)) == nullptr);  // blocks of 8 × 8 need sub-groups of 8
   CHECK(choose_block_shape(xe_hpc, of_nvidia, with_blocks(64, 8)) == nullptr);
+  CHECK(choose_block_shape(xe_hpc, of_xe_hpc, with_blocks(128, 8)) == nullptr);  // four sub-groups of 32
+  CHECK(choose_block_shape(arc_a, of_arc_a, with_blocks(128, 8)) == nullptr);    // eight of 16
+  CHECK(choose_block_shape(xe_hpc, {}, with_blocks(64, 8)) == nullptr);
   const std::vector<offered_shape> other_depth = both({{fp16, 16, 16, 8, 0, 0, 0}});
   CHECK(choose_block_shape(other_depth, of_xe_hpc, with_blocks(64, 8)) == nullptr);
   const std::vector<offered_shape> only_fp16{{fp16, 16, 16, 16, 0, 0, 0}};
@@ -59,7 +62,7 @@ TEST_CASE("gemm with matrix units is not used where the device has no fitting bl
 }
 
 TEST_CASE("gemm with matrix units never chooses blocks with fewer rows than the profile has kernels for") {
-  CHECK(choose_block_shape(eight_rows, of_xe_hpc, with_blocks(128, 8)) == &block_shapes[1]);
-  CHECK(choose_block_shape(eight_rows, of_xe_hpc, with_blocks(128, 16)) == nullptr);
+  CHECK(choose_block_shape(eight_rows, of_xe_hpc, with_blocks(64, 8)) == &block_shapes[1]);
+  CHECK(choose_block_shape(eight_rows, of_xe_hpc, with_blocks(64, 16)) == nullptr);
   CHECK(choose_block_shape(xe_hpc, of_xe_hpc, with_blocks(64, 16)) == &block_shapes[0]);
 }
