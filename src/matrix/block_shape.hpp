@@ -49,7 +49,7 @@ constexpr const block_shape* choose_block_shape(std::span<const offered_shape> o
     return std::ranges::any_of(offered,
                                [&](const offered_shape& one) { return one.type == type && one.includes(shape); });
   };
-  // Matrix units work for the smallest sub-groups of a device: for those of 32 on Xe-HPC, Intel's compiler has none.
+  // Of the smallest size only: on Xe-HPC and Xe2, Intel's compiler refuses blocks for sub-groups of 32.
   const auto has_sub_groups = [&](const launch::operation_base& op) {
     return !sub_group_sizes.empty() && std::ranges::min(sub_group_sizes) == op.sub_group_size(tuning);
   };
