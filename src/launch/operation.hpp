@@ -37,13 +37,20 @@ struct operation_base {
   std::vector<std::string> (*parameter_types)();
 
   // Of the class by which the operation is tuned: its type, its numbers in a profile, and among them the sizes of
-  // work-groups and of sub-groups.
+  // work-groups and of sub-groups. A size of 0 leaves the choice to the compiler.
   std::string (*tuning_type)();
   std::vector<tuning_number> (*tuning_numbers)(const profile&);
   std::uint32_t (*group_size)(const profile&);
-  std::uint32_t (*sub_group_size)(const profile&);  ///< 0: the compiler's choice
+  std::uint32_t (*preferred_sub_group_size)(const profile&);
 
   bool is_optional = false;  ///< does not exist on every device: compiled at first use, never by `engine::compile_all`
+  std::uint32_t sub_groups = 0;  ///< of which a work-group must consist; 0: any number
+
+  /// What a kernel asks the compiler for. Sub-groups of another size would give wrong results if their number is fixed,
+  /// so a profile cannot change it.
+  constexpr std::uint32_t sub_group_size(const profile& tuned) const {
+    return sub_groups != 0 ? group_size(tuned) / sub_groups : preferred_sub_group_size(tuned);
+  }
 };
 
 /// Operations in the order of their names. Their addresses do not identify them: each shared library has its own
@@ -73,7 +80,8 @@ struct operation : operation_base {
 
   static constexpr const auto& tuning(const profile& tuned) { return tuned.*Tuning; }
 
-  constexpr operation(std::string_view name, std::string_view family, bool is_optional = false)
+  constexpr operation(std::string_view name, std::string_view family, bool is_optional = false,
+                      std::uint32_t sub_groups = 0)
       : operation_base{name,
                        family,
                        &type_names<Args...>,
@@ -81,7 +89,8 @@ struct operation : operation_base {
                        [](const profile& tuned) { return numbers_of(tuning(tuned)); },
                        [](const profile& tuned) { return tuning(tuned).group_size; },
                        [](const profile& tuned) { return sub_group_size_of(tuning(tuned)); },
-                       is_optional} {}
+                       is_optional,
+                       sub_groups} {}
 };
 
 /// Parameters that several operations share. In the list of operations it stands for all of its types.

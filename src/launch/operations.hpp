@@ -55,6 +55,8 @@ using namespace parameters;
 using pieces_operation = operation_taking<&profile::apply, pieces_parameters>;
 using norms_operation = operation_taking<&profile::apply, norms_parameters>;
 
+using matrix_unit_operation = operation_taking<&profile::blocks, product_parameters>;
+
 struct step_operation : operation_taking<&profile::apply, step_parameters> {
   constexpr step_operation(std::string_view name, std::string_view family, std::uint32_t moments)
       : operation(name, family), states(moments) {}
@@ -65,12 +67,11 @@ struct step_operation : operation_taking<&profile::apply, step_parameters> {
 #define OPERATION(FAMILY, NAME, TUNING, ...) \
   inline constexpr operation_taking<&profile::TUNING, __VA_ARGS__> NAME{#NAME, FAMILY};
 #define OPTIMIZER_STEP(FAMILY, NAME, MOMENTS) inline constexpr step_operation NAME{#NAME, FAMILY, MOMENTS};
-#define OPTIONAL_OPERATION(FAMILY, NAME, TUNING, ...) \
+#define TEST_OPERATION(FAMILY, NAME, TUNING, ...) \
   inline constexpr operation_taking<&profile::TUNING, __VA_ARGS__> NAME{#NAME, FAMILY, true};
-#define TEST_OPERATION OPTIONAL_OPERATION
-#define MATRIX_UNIT_OPERATION OPTIONAL_OPERATION
+#define MATRIX_UNIT_OPERATION(FAMILY, NAME, SUB_GROUPS) \
+  inline constexpr matrix_unit_operation NAME{#NAME, FAMILY, true, SUB_GROUPS};
 #include "launch/operations.def"
-#undef OPTIONAL_OPERATION
 
 inline constexpr const operation_base* operations[] = {
 #define OPERATION(FAMILY, NAME, ...) &NAME,

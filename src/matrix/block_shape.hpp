@@ -9,18 +9,22 @@
 #include <ranges>
 #include <span>
 
+#include "launch/operations.hpp"
 #include "syclamp/element_type.hpp"
 
 namespace SYCLAMP_NAMESPACE::matrix {
 
-/// Blocks of `rows` × 16 and 16 × `columns` numbers. A work-group has `sub_groups` sub-groups, see
-/// block_multiplier.hpp.
+/// Blocks of `rows` × 16 and 16 × `columns` numbers, and the kernels that multiply them.
 struct block_shape {
-  std::uint32_t rows, columns, sub_groups;
+  std::uint32_t rows, columns;
+  const launch::matrix_unit_operation *fp16, *bf16;
 };
 
 /// The preferred ones first: large blocks need fewer loads per product.
-inline constexpr std::array block_shapes{block_shape{16, 16, 4}, block_shape{8, 16, 4}, block_shape{8, 8, 8}};
+inline constexpr std::array block_shapes{
+    block_shape{16, 16, &launch::gemm_joint_fp16, &launch::gemm_joint_bf16},
+    block_shape{8, 16, &launch::gemm_joint_fp16_8x16, &launch::gemm_joint_bf16_8x16},
+    block_shape{8, 8, &launch::gemm_joint_fp16_8x8, &launch::gemm_joint_bf16_8x8}};
 
 /// A shape that a device offers for a type, with sums in FP32. A size of 0 means any size up to the maximum.
 struct offered_shape {
@@ -36,20 +40,22 @@ struct offered_shape {
   }
 };
 
-/// The shape for a device that offers these shapes and sizes of sub-groups, and for work-groups of this size. Null if
-/// there is none. FP16 and BF16 have the same shape. With a profile, kernels for blocks of fewer than `min_rows` rows
-/// are empty.
+/// The shape for a device that offers these shapes and sizes of sub-groups, and for the kernels of a profile. Null if
+/// there is none. FP16 and BF16 have the same shape. Kernels for blocks of fewer rows than the profile's
+/// `min_block_rows` are empty.
 constexpr const block_shape* choose_block_shape(std::span<const offered_shape> offered,
-                                                std::span<const std::size_t> sub_group_sizes, std::size_t group_size,
-                                                std::size_t min_rows) {
+                                                std::span<const std::size_t> sub_group_sizes, const profile& tuning) {
   const auto multiplies = [&](element_type type, const block_shape& shape) {
     return std::ranges::any_of(offered,
                                [&](const offered_shape& one) { return one.type == type && one.includes(shape); });
   };
+  // Of the smallest size only: on Xe-HPC and Xe2, Intel's compiler refuses blocks for sub-groups of 32.
+  const auto has_sub_groups = [&](const launch::operation_base& op) {
+    return !sub_group_sizes.empty() && std::ranges::min(sub_group_sizes) == op.sub_group_size(tuning);
+  };
   const auto found = std::ranges::find_if(block_shapes, [&](const block_shape& shape) {
-    return shape.rows >= min_rows && multiplies(element_type::float16, shape) &&
-           multiplies(element_type::bfloat16, shape) &&
-           std::ranges::find(sub_group_sizes, group_size / shape.sub_groups) != sub_group_sizes.end();
+    return shape.rows >= tuning.blocks.min_block_rows && multiplies(element_type::float16, shape) &&
+           multiplies(element_type::bfloat16, shape) && has_sub_groups(*shape.fp16) && has_sub_groups(*shape.bf16);
   });
   return found == block_shapes.end() ? nullptr : &*found;
 }

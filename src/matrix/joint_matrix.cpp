@@ -4,7 +4,6 @@
 // (gemm_blocks), and what it becomes on NVIDIA is in docs/gpu-code.md.
 #include <map>
 #include <mutex>
-#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -20,12 +19,10 @@
 namespace SYCLAMP_NAMESPACE::matrix {
 namespace {
 
-using product_operation = std::remove_cvref_t<decltype(launch::gemm_joint_fp16)>;
-
 /// The kernels for a device, or why there are none.
 struct choice {
-  const product_operation* fp16 = nullptr;
-  const product_operation* bf16 = nullptr;
+  const launch::matrix_unit_operation* fp16 = nullptr;
+  const launch::matrix_unit_operation* bf16 = nullptr;
   std::string obstacle = {};
 };
 
@@ -39,12 +36,6 @@ constexpr bool has_nvidia_blocks = launch::has_nvidia_blocks(SYCLAMP_AOT_TARGETS
 #else
 constexpr bool has_nvidia_blocks = true;  // the run-time compiler reaches no NVIDIA GPU
 #endif
-
-choice kernels_of(const block_shape& shape) {
-  if (shape.columns == 8) return {&launch::gemm_joint_fp16_8x8, &launch::gemm_joint_bf16_8x8};
-  if (shape.rows == 8) return {&launch::gemm_joint_fp16_8x16, &launch::gemm_joint_bf16_8x16};
-  return {&launch::gemm_joint_fp16, &launch::gemm_joint_bf16};
-}
 
 /// The shapes that the device offers for FP16 and BF16 with sums in FP32.
 std::vector<offered_shape> offered_shapes(const sycl::device& device) {
@@ -64,26 +55,28 @@ choice choose_kernels(const engine& engine) {
   // Intel's CPU driver offers AMX blocks even where its code generator cannot emit them, and then ends the process.
   if (!device.is_gpu()) return {.obstacle = "it is used on GPUs only; on CPUs, oneMKL uses the matrix units"};
   if (facts_of(device).vendor_id == backends::amd_vendor)
-    return {.obstacle = "it is disabled on AMD GPUs until it has been verified on one"};
+    return {.obstacle =
+                "it is disabled on AMD GPUs, because DPC++'s blocks give wrong results there; rocBLAS uses the matrix "
+                "units"};
   try {
     const std::vector<offered_shape> offered = offered_shapes(device);
     if (offered.empty()) return {.obstacle = "the device has no matrix units for FP16 and BF16 with sums in FP32"};
     const auto sizes = device.get_info<sycl::info::device::sub_group_sizes>();
-    const blocks_tuning& blocks = engine.kernels().tuning().blocks;
-    const block_shape* shape = choose_block_shape(offered, sizes, blocks.group_size, blocks.min_block_rows);
+    const profile& tuning = engine.kernels().tuning();
+    const block_shape* shape = choose_block_shape(offered, sizes, tuning);
     if (shape == nullptr)
       return {.obstacle =
                   fmt::format("the device's matrix units offer none of 16 x 16 x 16, 8 x 16 x 16 and 8 x 8 x 16 that "
-                              "the profile {} can use: at least {} rows, and sub-groups that divide {} work-items",
-                              engine.profile_name(), blocks.min_block_rows, blocks.group_size)};
+                              "the profile {} can use: at least {} rows, and four or eight sub-groups of the device's "
+                              "smallest size in {} work-items",
+                              engine.profile_name(), tuning.blocks.min_block_rows, tuning.blocks.group_size)};
     if (facts_of(device).vendor_id == backends::nvidia_vendor && !has_nvidia_blocks)
       return {.obstacle =
                   "this build's code for NVIDIA GPUs has no blocks of BF16; build for sm_80 or later with "
                   "-DSYCLAMP_SYCL_TARGETS=nvidia_gpu_sm_80"};
-    const choice kernels = kernels_of(*shape);
-    engine.kernels().prepare(*kernels.fp16);  // a device's compiler may refuse what the device offers
-    engine.kernels().prepare(*kernels.bf16);
-    return kernels;
+    engine.kernels().prepare(*shape->fp16);  // a device's compiler may refuse what the device offers
+    engine.kernels().prepare(*shape->bf16);
+    return {shape->fp16, shape->bf16};
   } catch (const kernel_build_error& refused) {
     return {.obstacle = fmt::format("the device's compiler refuses its kernels ({})", refused.what())};
   } catch (const sycl::exception& failed) {

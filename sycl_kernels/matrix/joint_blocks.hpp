@@ -77,14 +77,21 @@ struct no_blocks {
   void store(const work_item&, float*, unsigned) const {}
 };
 
-/// The kernel of a shape. It is empty if the compiler's target has no such blocks, or if the devices of the profile
-/// have no blocks of so few rows. The host never chooses an empty kernel (src/matrix/joint_matrix.cpp).
+/// The multiplier of a shape. It is empty if the compiler's target has no such blocks, or if the devices of the profile
+/// have no blocks of so few rows. The host never chooses a kernel with an empty one (src/matrix/joint_matrix.cpp).
 template <typename Number, unsigned Rows, unsigned Columns, unsigned PartColumns, blocks_tuning Tuning>
-using joint_product = tile_walk<
+using joint_multiplier =
     block_multiplier<std::conditional_t<(Rows >= Tuning.min_block_rows && target_has_blocks<Number, Rows, Columns>),
                                         joint_blocks<Number, Rows, Columns, PartColumns>, no_blocks<PartColumns>>,
-                     Tuning>,
-    Tuning.max_lanes, Tuning.group_size>;
+                     Tuning>;
+
+/// The kernel of a shape. Its entry asks the compiler for sub-groups of `group_size / sub_groups` work-items: a larger
+/// one would belong to two parts of the tile.
+template <typename Number, unsigned Rows, unsigned Columns, unsigned PartColumns, blocks_tuning Tuning>
+struct joint_product
+    : tile_walk<joint_multiplier<Number, Rows, Columns, PartColumns, Tuning>, Tuning.max_lanes, Tuning.group_size> {
+  static constexpr unsigned sub_groups = joint_multiplier<Number, Rows, Columns, PartColumns, Tuning>::parts;
+};
 
 }  // namespace syclamp::kernels
 

@@ -5,7 +5,11 @@
 //   host                     all shapes: joint_matrix is a placeholder there
 //   SPIR-V                   all shapes: the device's driver compiles them, and may refuse
 //   NVIDIA                   16 × 16 × 16: FP16 on all targets of DPC++, BF16 from sm_80 on
-//   AMD                      none: DPC++ has blocks for gfx90a only, and they have not been verified
+//   AMD                      none. DPC++ 2026.2 has blocks for gfx90a only, and they are wrong for our kernels
+//                            (sycl/ext/oneapi/matrix/matrix-hip.hpp): a block of A in rows is loaded as if it were in
+//                            columns, and lanes are numbered through the whole work-group, so only its first sub-group
+//                            accesses its own blocks. Our work-groups have four. On other targets the multiplication
+//                            does nothing.
 #pragma once
 
 #include <sycl/sycl.hpp>

@@ -74,6 +74,7 @@ def planted(data):
              "one pack under way": (True, complaints("H100", "inspect_chunks", "FP16", 8)),
              "half the work-items": (True, complaints("H100", "convert_list", "items", 256)),
              "a loop is not found": (True, complaints("B200", "adam_step", "BF16", None)),
+             "a pack is not found": (True, complaints("H100", "layer_norm_rows", "FP16", None)),
              "a kernel below its target is not listed": (True, complaints("B200", "sgd_step", "BF16", 24)),
              "a kernel below its target is listed": (False, complaints("B200", "sgd_step", "BF16", 24, short)),
              "a listed kernel falls further": (True, complaints("B200", "sgd_step", "BF16", 16, short)),

@@ -98,6 +98,28 @@ TEST_CASE("a kernel asks for the sub-groups of its class, and for none if the nu
   CHECK_FALSE(asks(changed, launch::adam_step));  // its class has no such number
 }
 
+TEST_CASE("a kernel for matrix units asks for sub-groups that divide its work-group as it does, whatever the profile") {
+  const auto entry = [](std::string_view profile_name, const launch::operation_base& op) {
+    const std::string text = jit::family_source(op.family, *backends::find(profile_name));
+    const auto begin = text.find("\nSYCLAMP_ENTRY(");
+    return text.substr(begin + 1, text.find(" __attribute__", begin) - begin - 1);
+  };
+  for (const auto* op : {&launch::gemm_joint_fp16, &launch::gemm_joint_bf16, &launch::gemm_joint_fp16_8x16,
+                         &launch::gemm_joint_bf16_8x16}) {
+    CAPTURE(op->name);
+    CHECK(entry("intel_gpu", *op) == "SYCLAMP_ENTRY(64) SYCLAMP_SUB_GROUPS(16)");
+    CHECK(entry("nvidia_gpu", *op) == "SYCLAMP_ENTRY(128) SYCLAMP_SUB_GROUPS(32)");
+  }
+  for (const auto* op : {&launch::gemm_joint_fp16_8x8, &launch::gemm_joint_bf16_8x8}) {
+    CAPTURE(op->name);
+    CHECK(entry("intel_gpu", *op) == "SYCLAMP_ENTRY(64) SYCLAMP_SUB_GROUPS(8)");
+    CHECK(entry("intel_xe_hpg", *op) == "SYCLAMP_ENTRY(64) SYCLAMP_SUB_GROUPS(8)");
+  }
+  profile changed = *backends::find("intel_gpu");
+  changed.blocks.group_size = 128;
+  CHECK(launch::gemm_joint_fp16.sub_group_size(changed) == 32);
+}
+
 TEST_CASE("a family's text is all that it includes, and no more") {
   const std::string text = jit::family_text("tensors/clip", nvidia_gpu);
   const auto has = [&](const std::string& path) { return text.find("\nfile: " + path + "\n") != text.npos; };

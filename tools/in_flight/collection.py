@@ -13,7 +13,7 @@ from ptx import figures
 
 DATA = json.loads((pathlib.Path(__file__).parent / "devices.json").read_text())
 DEVICES, TARGETS = DATA["devices"], DATA["targets"]
-CLASSES = ("inspect", "convert", "apply")
+CLASSES = ("inspect", "convert", "apply", "other streams", "rows")
 
 
 def codes(profile):
@@ -27,7 +27,7 @@ def profiles(vendor):
 
 def row(kernel, profile, items, loops):
     """The work-items of a kernel on a compute unit and the bytes that each of them has under way, by type."""
-    by_type = {name: kernels.bytes_per_item(kernel, profile, name, loops) for name in kernels.TYPES}
+    by_type = {name: kernels.bytes_per_item(kernel, profile, name, loops) for name in kernels.types(kernel)}
     return {"items": items, **by_type}
 
 
@@ -102,7 +102,7 @@ def collect(build, sycl):
 def least(rows, class_name, type_name):
     """(bytes per compute unit, kernel) of the kernel of a class that has the fewest."""
     candidates = [((figure[type_name] or 0) * figure["items"], name) for name, figure in rows.items()
-                  if kernels.operation_class(name)[0] == class_name]
+                  if kernels.operation_class(name)[0] == class_name and type_name in kernels.types(name)]
     return min(candidates)
 
 
@@ -115,7 +115,7 @@ def complaints(found, shortfalls):
         needed = residency.needed(DEVICES[device])
         for name, figure in rows.items():
             target = TARGETS.get(device, {}).get(kernels.operation_class(name)[0])
-            for type_name in kernels.TYPES:
+            for type_name in kernels.types(name):
                 if figure[type_name] is None:
                     yield f"{name} on {device}: no loop with the loads for {type_name}; see tools/in_flight/kernels.py"
                     continue

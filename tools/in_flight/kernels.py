@@ -9,6 +9,11 @@ INSPECTIONS = ("inspect_chunks", "inspect_step", "inspect_pieces", "unscale_chun
 # Steps that do not read the gradients, and first parts of a rule with what they read besides the gradients.
 WITHOUT_GRADIENTS = ("lamb_step",)
 FIRST_PARTS = {"lamb_pieces": [4, 4, 4], "novograd_pieces": []}
+# Kernels that test the storage types at each pack and use it before they load the next one: by class of the profile. cast_list does so,
+# too, but is not looked for: the rounds of its random bits are a loop within the loop over packs.
+ONE_PACK = {"streaming": ("clamp_list", "count_exponents", "fake_quantize", "straight_through"),
+            "rows": ("activate_gradient", "activate_rows", "cross_entropy_rows", "layer_norm_gradient", "layer_norm_rows", "squared_error_rows")}
+CLASS_NAMES = {"streaming": "other streams", "rows": "rows"}  # of these, in the tables
 
 
 def numbers(profile, name):
@@ -30,7 +35,15 @@ def operation_class(kernel):
         return "inspect", "reduction"
     if kernel == "convert_list":
         return "convert", "streaming"
+    for class_name, names in ONE_PACK.items():
+        if kernel in names:
+            return CLASS_NAMES[class_name], class_name
     return ("apply", "apply") if kernel in steps() or kernel in FIRST_PARTS else None
+
+
+def types(kernel):
+    """The types that a kernel reads, of those that the tables have."""
+    return ("FP32",) if kernel == "clamp_list" else tuple(TYPES)
 
 
 def families():
@@ -68,6 +81,11 @@ def expected_loads(kernel, profile, type_name):
 
 def bytes_per_item(kernel, profile, type_name, loops):
     """What a work-item has under way before it uses the first of it: the least of all hot loops for the type, or None."""
+    if any(kernel in names for names in ONE_PACK.values()):
+        tuning = numbers(profile, operation_class(kernel)[1])
+        pack = tuning["max_counted_lanes" if kernel == "count_exponents" else "max_lanes"] * TYPES[type_name]
+        # The loads of all types stand in one loop, so only the size of a pack is looked for: a lower bound.
+        return pack if any(pack in loop["loads"] for loop in loops) else None
     wanted = expected_loads(kernel, profile, type_name)
     found = [loop for loop in loops if loop["loads"] in wanted]
     if type_name != "FP32" and kernel not in WITHOUT_GRADIENTS:

@@ -36,7 +36,7 @@ SYCLAMP_ENTRY({group_size}) {sub_groups} __attribute__((always_inline)) void {sy
   // An error here: the parameters of {name}::run are not those of its row in src/launch/operations.def.
   using function = decltype(static_cast<void (*)(const syclamp::kernels::work_item&, body::shared&, {types})>(&body::run));
   using memory_type = syclamp::entries::memory_block[(sizeof(body::shared) + 31) / 32];
-  static_assert(sizeof(memory_type) <= {local_memory}, "{name} needs more local memory than the profile {profile} states: increase local_memory there");
+{sub_groups_check}  static_assert(sizeof(memory_type) <= {local_memory}, "{name} needs more local memory than the profile {profile} states: increase local_memory there");
   syclamp::entries::work_group_static<memory_type> memory;
   body::run(syclamp::kernels::work_item(syclamp::entries::get_nd_item<1>()), reinterpret_cast<body::shared&>(memory), {arguments});
 }}
@@ -54,6 +54,15 @@ std::string tuning_argument(const operation_base& op, const profile& tuning) {
 std::string sub_groups_property(const operation_base& op, const profile& tuning) {
   const std::uint32_t size = op.sub_group_size(tuning);
   return size == 0 ? "" : fmt::format("SYCLAMP_SUB_GROUPS({})", size);
+}
+
+/// The check that a kernel divides its work-group as its row says, or nothing.
+std::string sub_groups_check(const operation_base& op) {
+  if (op.sub_groups == 0) return {};
+  return fmt::format(
+      "  static_assert(body::sub_groups == {}, \"{} has another number of sub-groups in "
+      "src/launch/operations.def\");\n",
+      op.sub_groups, op.name);
 }
 
 /// What an `#include` names, without the root of the embedded headers; empty if the line is no such thing.
@@ -89,8 +98,9 @@ std::string family_source(std::string_view family, const profile& tuning) {
         fmt::runtime(entry), fmt::arg("symbol", symbol(*op, tuning)), fmt::arg("name", op->name),
         fmt::arg("tuning", tuning_argument(*op, tuning)), fmt::arg("group_size", op->group_size(tuning)),
         fmt::arg("sub_groups", sub_groups_property(*op, tuning)), fmt::arg("local_memory", tuning.local_memory),
-        fmt::arg("profile", tuning.name), fmt::arg("types", fmt::join(types, ", ")),
-        fmt::arg("parameters", fmt::join(parameters, ", ")), fmt::arg("arguments", fmt::join(arguments, ", ")));
+        fmt::arg("sub_groups_check", sub_groups_check(*op)), fmt::arg("profile", tuning.name),
+        fmt::arg("types", fmt::join(types, ", ")), fmt::arg("parameters", fmt::join(parameters, ", ")),
+        fmt::arg("arguments", fmt::join(arguments, ", ")));
   }
   return text;
 }
