@@ -146,6 +146,38 @@ struct magnitude_tally<Format, Lanes> {
   }
 };
 
+/// A sum per lane, of squares or of magnitudes.
+template <unsigned Lanes>
+struct lane_sums {
+  pack<float, Lanes> sums = 0;
+
+  void add_squares(pack<float, Lanes> value) { sums = __builtin_elementwise_fma(value, value, sums); }
+  void add_values(pack<float, Lanes> value) { sums += value; }
+  void add(const lane_sums& others) { sums += others.sums; }
+  float total() const { return sum_lanes<float, Lanes>(sums); }
+};
+
+/// The same in halves: OpenCL has no functions of 32 numbers, and Intel's compiler for GPUs refuses them. In one
+/// vector, compilers would join the halves again.
+template <>
+struct lane_sums<32> {
+  lane_sums<16> lower, upper;
+
+  void add_squares(pack<float, 32> value) {
+    lower.add_squares(value.lo);
+    upper.add_squares(value.hi);
+  }
+  void add_values(pack<float, 32> value) {
+    lower.add_values(value.lo);
+    upper.add_values(value.hi);
+  }
+  void add(const lane_sums& others) {
+    lower.add(others.lower);
+    upper.add(others.upper);
+  }
+  float total() const { return sum_lanes<float, 16>(lower.sums + upper.sums); }
+};
+
 /// What one work-item gathers, lane by lane, in the hot loop. Sums are formed over blocks of packs, and the blocks are
 /// added up: the error of a sum grows with the number of terms that enter one accumulator. If a work-item has no more
 /// than a block of a chunk (`Blocks` is false), there is one sum, which saves registers.
@@ -154,7 +186,7 @@ struct tally {
   using bits = pack<typename Format::bits, Lanes>;
   using magnitude_words = typename magnitude_tally<Format, Lanes>::words;
   magnitude_tally<Format, Lanes> extremes;
-  pack<float, Lanes> squares = 0, magnitudes = 0, block_squares = 0, block_magnitudes = 0;
+  lane_sums<Lanes> squares, magnitudes, block_squares, block_magnitudes;
   std::uint32_t filled = 0;  ///< lanes that were no elements, but counted as zeros
 
   /// Counts the elements and returns them as FP32.
@@ -193,7 +225,14 @@ struct tally {
 
   /// Adds the squares of a pack and returns it as FP32.
   pack<float, Lanes> sum_up(bits raw) {
-    if constexpr (requires { Format::template widen_apart<Lanes>(raw); }) {
+    if constexpr (Magnitudes && Lanes > 16) {
+      // Numbers lose their signs before they are widened: abs would be a function of 32 numbers, see lane_sums.
+      const bits unsigned_raw = raw & static_cast<typename Format::bits>(Format::magnitude);
+      const pack<float, Lanes> magnitude = Format::template widen<Lanes>(unsigned_raw);
+      block_squares.add_squares(magnitude);
+      block_magnitudes.add_values(magnitude);
+      return Format::template widen<Lanes>(raw);
+    } else if constexpr (requires { Format::template widen_apart<Lanes>(raw); }) {
       const pack<float, Lanes> apart = Format::template widen_apart<Lanes>(raw);
       sum_up_values(apart);
       return Format::template in_order<Lanes>(apart);
@@ -205,17 +244,17 @@ struct tally {
   }
 
   void sum_up_values(pack<float, Lanes> value) {
-    block_squares = __builtin_elementwise_fma(value, value, block_squares);
-    if constexpr (Magnitudes) block_magnitudes += __builtin_elementwise_abs(value);
+    block_squares.add_squares(value);
+    if constexpr (Magnitudes) block_magnitudes.add_values(__builtin_elementwise_abs(value));
   }
 
   void end_block() {
     if constexpr (Blocks) {
-      squares += block_squares;
-      block_squares = 0;
+      squares.add(block_squares);
+      block_squares = {};
       if constexpr (Magnitudes) {
-        magnitudes += block_magnitudes;
-        block_magnitudes = 0;
+        magnitudes.add(block_magnitudes);
+        block_magnitudes = {};
       }
     }
   }
@@ -225,8 +264,8 @@ struct tally {
     found.amax_bits = as_binary64<Format>(extremes.largest());
     found.zero_count = extremes.zeros() - filled;
     found.subnormal_count = extremes.tiny() - filled - found.zero_count;
-    found.sum_of_squares = sum_lanes<float, Lanes>(Blocks ? squares : block_squares);
-    if constexpr (Magnitudes) found.abs_sum = sum_lanes<float, Lanes>(Blocks ? magnitudes : block_magnitudes);
+    found.sum_of_squares = (Blocks ? squares : block_squares).total();
+    if constexpr (Magnitudes) found.abs_sum = (Blocks ? magnitudes : block_magnitudes).total();
     return found;
   }
 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <string>
@@ -99,6 +101,21 @@ std::set<std::string> saturating_vectors(const std::vector<std::vector<std::uint
   return found;
 }
 
+/// The largest number of elements of a vector that a function of OpenCL returns. Instructions follow the five words of
+/// the header.
+std::uint32_t largest_function(const std::vector<std::uint32_t>& module) {
+  constexpr std::uint32_t vector_type = 23, extended_instruction = 12;
+  std::map<std::uint32_t, std::uint32_t> vectors;
+  std::uint32_t largest = 1;
+  for (std::size_t at = 5; at + 3 < module.size() && module[at] >> 16 != 0; at += module[at] >> 16) {
+    const std::uint32_t operation = module[at] & 0xffffu;
+    if (operation == vector_type) vectors[module[at + 1]] = module[at + 3];
+    if (operation == extended_instruction && vectors.contains(module[at + 1]))
+      largest = std::max(largest, vectors.at(module[at + 1]));
+  }
+  return largest;
+}
+
 }  // namespace
 
 TEST_CASE("law 3: no kernel asks for a device with FP64, or with 64-bit atomics") {
@@ -125,6 +142,21 @@ TEST_CASE("no kernel of an Intel GPU saturates vectors of integers, on which Int
       CHECK(saturating_vectors(spirv_of(engine, launch::jit::family_source(family, *backends::find(name)))) ==
             std::set<std::string>{});
     }
+}
+
+TEST_CASE(
+    "no kernel calls a function of vectors that are longer than OpenCL's, which Intel's compiler for GPUs refuses") {
+  const syclamp::engine engine;
+  std::uint32_t largest = 1;
+  for (const std::string_view family : common_families()) {
+    CAPTURE(family);
+    // Its packs are the longest.
+    for (const auto& module : spirv_of(engine, launch::jit::family_source(family, *backends::find("cpu")))) {
+      CHECK(largest_function(module) <= 16);
+      largest = std::max(largest, largest_function(module));
+    }
+  }
+  CHECK(largest == 16);  // functions were found
 }
 
 TEST_CASE("a kernel that saturates vectors of integers is recognised") {
