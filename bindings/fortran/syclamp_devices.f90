@@ -227,7 +227,7 @@ contains
     bytes = self%size_in_bytes
   end function
 
-  ! Copies arrays to the begin of the block. Waits.
+  ! Copies arrays to the start of the block. Waits.
   subroutine upload_real32(self, values, stat, errmsg)
     class(device_memory), intent(in) :: self
     real(real32), contiguous, target, intent(in) :: values(..)
@@ -255,7 +255,7 @@ contains
       stat, errmsg)
   end subroutine
 
-  ! Copies from the begin of the block to arrays. Waits.
+  ! Copies from the start of the block to arrays. Waits.
   subroutine download_real32(self, values, stat, errmsg)
     class(device_memory), intent(in) :: self
     real(real32), contiguous, target, intent(inout) :: values(..)

@@ -44,10 +44,10 @@ struct operation_base {
   std::uint32_t (*preferred_sub_group_size)(const profile&);
 
   bool is_optional = false;  ///< does not exist on every device: compiled at first use, never by `engine::compile_all`
-  std::uint32_t sub_groups = 0;  ///< of which a work-group must consist; 0: any number
+  std::uint32_t sub_groups = 0;  ///< number of sub-groups that a work-group must have; 0: any
 
-  /// What a kernel asks the compiler for. Sub-groups of another size would give wrong results if their number is fixed,
-  /// so a profile cannot change it.
+  /// The size of sub-groups that a kernel requires; 0: the compiler chooses. If their number is fixed, sub-groups of
+  /// another size would give wrong results, so a profile cannot change it.
   constexpr std::uint32_t sub_group_size(const profile& tuned) const {
     return sub_groups != 0 ? group_size(tuned) / sub_groups : preferred_sub_group_size(tuned);
   }

@@ -115,14 +115,16 @@ def complaints(compiler, preset, targets):
     for target in targets:
         status, output = compiler.compile(INSTANCES, target, target)
         if status != 0:
-            yield f"{output}{target}: the sources of the preset {preset} do not compile, or src/launch/aot/instances.cpp lacks SYCLAMP_WORK_GROUPS: status {status}"
+            yield (f"{output}{target}: the sources of the preset {preset} do not compile, or src/launch/aot/instances.cpp lacks "
+                   f"SYCLAMP_WORK_GROUPS: status {status}")
         status, output = compiler.compile(faulty, target, target, FAULTY_KERNEL_ERROR)
         if status == 0 or FAULTY_KERNEL_ERROR not in output:
             yield f"{output}{target}: a kernel with an exception was not refused; see open_device_library in tools/ptx/compile_ptx.cpp"
         if target == "spir64":
             status, output = compiler.compile(unsized, target, target, WITHOUT_SIZE_ERROR)
             if status == 0 or WITHOUT_SIZE_ERROR not in output:
-                yield f"{output}{target}: a kernel without a size of its work-groups was not found; see kernels_without_size in tests/gpu/preset_test.py"
+                yield (f"{output}{target}: a kernel without a size of its work-groups was not found; see kernels_without_size in "
+                       "tests/gpu/preset_test.py")
     if preset == "cuda":
         status, output = compiler.compile(INSTANCES, "nvidia_gpu_sm_75", target_of(preset), WRONG_TARGET_ERROR)
         if status == 0 or WRONG_TARGET_ERROR not in output:

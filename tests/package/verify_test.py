@@ -40,7 +40,7 @@ def cpu_seconds():
 
 
 def timed(run):
-    """What `run` returns, and how long it would take on a machine without other work."""
+    """What `run` returns, and the CPU time that it used, per core."""
     before, results = cpu_seconds(), run()
     return results, cpu_seconds() - before
 

@@ -74,7 +74,7 @@ TEST_CASE("profiles have names of their own and sizes that kernels can use") {
     CHECK(tuned.reduction.adders <= tuned.reduction.group_size);
     CHECK(tuned.rows.column_packs <= tuned.rows.group_size);
     CHECK(tuned.rows.shuffle_width <= tuned.rows.group_size);
-    CHECK(tuned.blocks.group_size % 4 == 0);
+    CHECK(tuned.blocks.group_size % 8 == 0);  // some kernels divide it into eight sub-groups
   }
   CHECK(backends::find("abacus") == nullptr);
 }
