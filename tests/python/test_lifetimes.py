@@ -108,6 +108,69 @@ def test_finalizers_may_use_the_engine_while_work_is_submitted(engine):
     assert watch() is None
 
 
+MANY = 1 << 24  # so many that the work is not complete when it has just been submitted
+
+
+@pytest.fixture(scope="module")
+def other():
+    return syclamp.Engine("cpu")
+
+
+def make_scaler():
+    """A scaler on the default engine, in a step."""
+    scaler = syclamp.LossScaler(syclamp.Policy(init_scale=1.0))
+    scaler.begin_step()
+    return scaler
+
+
+OPERATIONS_OF_A_SCALER = {
+    "scale": lambda scaler, values, out, engine: scaler.scale(syclamp.tensors(values, engine=engine), out=syclamp.tensors(out, engine=engine)),
+    "unscale": lambda scaler, values, out, engine: scaler.unscale(syclamp.tensors(values, engine=engine), out=syclamp.tensors(out, engine=engine)),
+    "accumulate": lambda scaler, values, out, engine: scaler.accumulate(syclamp.tensors(values, engine=engine), syclamp.tensors(out, engine=engine)),
+    "step": lambda scaler, values, out, engine: scaler.step(syclamp.SGD(out, values, lr=1.0, engine=engine)),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS_OF_A_SCALER)
+def test_a_deferral_ends_after_work_on_another_engine(engine, other, name):
+    """The scaler's engine is deferred, but the arrays are on another engine."""
+    for _ in range(4):
+        values, out = numpy.full(MANY, 2, numpy.float32), numpy.zeros(MANY, numpy.float32)
+        scaler = make_scaler()
+        with engine.deferred():
+            OPERATIONS_OF_A_SCALER[name](scaler, values, out, other)
+        assert (out[::4099] == (-2 if name == "step" else 2)).all()
+
+
+def test_a_wait_keeps_arrays_of_another_engine(engine, other):
+    """The memory of the gradients is released when the work on the other engine is complete."""
+    values, sums = numpy.full(MANY, 2, numpy.float32).view(Watched), numpy.zeros(MANY, numpy.float32)
+    seen = []
+    weakref.finalize(values, lambda: seen.append(sums[-1]))
+    scaler = make_scaler()
+    with engine.deferred():
+        OPERATIONS_OF_A_SCALER["accumulate"](scaler, values, sums, other)
+        del values
+        engine.wait()
+        assert seen == [2]
+
+
+def test_a_joint_step_keeps_the_arrays_of_every_engine(engine, other):
+    """The small optimizer, which is the last one, is done long before the large one."""
+    memory, few = numpy.zeros(MANY, numpy.float32), numpy.zeros(4, numpy.float32)
+    weights, gradients = memory.view(Watched), numpy.full(MANY, 2, numpy.float32)
+    large, small = syclamp.SGD(weights, gradients, lr=1.0, engine=other), syclamp.SGD(few, few + 2, lr=1.0)
+    seen = []
+    finalizer = weakref.finalize(weights, lambda: seen.append(memory[-1]))
+    scaler = make_scaler()
+    with engine.deferred():
+        scaler.step([large, small])
+        del weights, gradients, large
+        while finalizer.alive:  # ends as soon as the engine notices that the step is complete
+            syclamp.scale(few, 1.0)
+    assert seen == [-2]
+
+
 def test_the_deleter_is_called_once_after_the_last_use():
     producer = Handmade(numpy.ones(3, numpy.float32))
     imported = syclamp.Array(producer)

@@ -42,7 +42,7 @@ engine_handle::engine_handle(const sycl::queue& queue, std::string_view profile)
 engine_handle::~engine_handle() {
   if (in_use_.empty()) return;
   try {
-    engine_.wait();
+    wait();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a destructor has no caller that could handle it
   }
 }
@@ -64,8 +64,12 @@ void engine_handle::order_caller() {
 void engine_handle::finish(const sycl::event& done, std::vector<std::shared_ptr<void>> owners, bool writes_host) {
   order_caller();
   release_complete();
-  in_use_.push_back({done, std::move(owners)});
+  keep_until(done, std::move(owners));
   if (writes_host && deferrals_ == 0) wait();
+}
+
+void engine_handle::keep_until(const sycl::event& done, std::vector<std::shared_ptr<void>> owners) {
+  in_use_.push_back({done, std::move(owners)});
 }
 
 // Owners are destroyed only after they have left `in_use_`. Their finalizers may call Python, which may call this
@@ -83,7 +87,8 @@ void engine_handle::release_complete() {
 
 void engine_handle::wait() {
   engine_.wait();
-  const std::deque<submitted_work> complete = std::exchange(in_use_, {});
+  std::deque<submitted_work> complete = std::exchange(in_use_, {});
+  for (submitted_work& work : complete) work.done.wait();  // it may be of another queue
 }
 
 void engine_handle::defer() { ++deferrals_; }

@@ -45,6 +45,9 @@ class engine_handle {
     return work();
   }
 
+  /// Locks the engine against calls of other threads, for calls that use several engines. Take it without the GIL.
+  std::unique_lock<std::recursive_mutex> lock() { return std::unique_lock(calls_); }
+
   // The rest is for use inside `call`.
 
   /// The events that the next operation depends on: earlier commands of the caller's out-of-order queue.
@@ -58,6 +61,9 @@ class engine_handle {
   /// \param owners       memory that the operation uses; it is kept until the operation is complete
   /// \param writes_host  true if the operation writes memory that the host may read at once
   void finish(const sycl::event& done, std::vector<std::shared_ptr<void>> owners, bool writes_host);
+
+  /// Keeps memory, and that of later calls, until an event is complete. The event may be of another queue.
+  void keep_until(const sycl::event& done, std::vector<std::shared_ptr<void>> owners = {});
 
   void wait();          ///< waits for all submitted work and releases memory
   void defer();         ///< opens a deferral; deferrals nest

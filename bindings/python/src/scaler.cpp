@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scaler.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -43,29 +45,45 @@ step_options options_of(std::optional<float> max_norm, bool clip_separately = fa
   return options;
 }
 
+/// The engines of an operation, each once: the scaler's and those of its arrays.
 using engine_list = std::vector<engine_handle*>;
 
-engine_list engines_of(std::span<const shared_optimizer> optimizers) {
-  engine_list engines;
-  for (const shared_optimizer& optimizer : optimizers) engines.push_back(optimizer->engine.get());
+engine_list engines_of(const scaler_handle& scaler, engine_list engines) {
+  engines.push_back(scaler.engine.get());
+  std::ranges::sort(engines, std::less<>());  // one order for all threads, so that none waits for another in a circle
+  const auto rest = std::ranges::unique(engines);
+  engines.erase(rest.begin(), rest.end());
   return engines;
 }
 
-/// The events that an operation depends on. Its arrays may have other engines than the scaler.
-std::vector<sycl::event> dependencies_of(const scaler_handle& scaler, const engine_list& engines) {
-  std::vector<sycl::event> events = scaler.engine->dependencies();
+/// Makes a call like `engine_handle::call`, but with several engines.
+template <typename Work>
+void call(const engine_list& engines, const Work& work) {
+  const nb::gil_scoped_release others_run;
+  std::vector<std::unique_lock<std::recursive_mutex>> one_at_a_time;
+  one_at_a_time.reserve(engines.size());
+  for (engine_handle* engine : engines) one_at_a_time.push_back(engine->lock());
+  work();
+}
+
+/// The events that an operation depends on.
+std::vector<sycl::event> dependencies_of(const engine_list& engines) {
+  std::vector<sycl::event> events;
   for (engine_handle* engine : engines) {
-    if (engine == scaler.engine.get()) continue;
     const std::vector<sycl::event> others = engine->dependencies();
     events.insert(events.end(), others.begin(), others.end());
   }
   return events;
 }
 
-/// Ends an operation. The scaler's engine orders and waits only for its own queue.
+/// What the queue of an engine has been given so far, as an event.
+sycl::event present_work(const engine_handle& engine) { return engine.native().queue().ext_oneapi_submit_barrier(); }
+
+/// Ends an operation. `done` is of one queue, so memory is also kept until the other queues are done.
 void finish(const scaler_handle& scaler, const engine_list& engines, const sycl::event& done,
             std::vector<std::shared_ptr<void>> owners, bool writes_host) {
   for (engine_handle* engine : engines) {
+    if (engines.size() > 1) scaler.engine->keep_until(present_work(*engine));
     if (engine == scaler.engine.get()) continue;
     engine->order_caller();
     if (writes_host && !scaler.engine->is_deferred()) engine->native().wait();
@@ -76,7 +94,10 @@ void finish(const scaler_handle& scaler, const engine_list& engines, const sycl:
 void step(scaler_handle& scaler, const std::vector<shared_optimizer>& optimizers, std::optional<float> max_norm,
           bool clip_separately) {
   if (optimizers.empty()) throw invalid_argument("optimizers: there is none; pass at least one optimizer");
-  scaler.engine->call([&] {
+  engine_list others;
+  for (const shared_optimizer& optimizer : optimizers) others.push_back(optimizer->engine.get());
+  const engine_list engines = engines_of(scaler, std::move(others));
+  call(engines, [&] {
     std::vector<optimizer*> native;
     std::vector<std::shared_ptr<void>> owners;
     bool writes_host = false;
@@ -87,21 +108,20 @@ void step(scaler_handle& scaler, const std::vector<shared_optimizer>& optimizers
       writes_host |= optimizer->has_host_memory;
     }
     const step_options options = options_of(max_norm, clip_separately);
-    const engine_list engines = engines_of(optimizers);
-    const std::vector<sycl::event> events = dependencies_of(scaler, engines);
+    const std::vector<sycl::event> events = dependencies_of(engines);
     const sycl::event done = native.size() == 1 ? scaler.native.step(*native.front(), options, events)
                                                 : scaler.native.step(native, options, events);
-    for (const shared_optimizer& optimizer : optimizers) optimizer->last = done;
+    for (const shared_optimizer& optimizer : optimizers)  // `done` of a joint step is of one optimizer's queue
+      optimizer->last = native.size() == 1 ? done : present_work(*optimizer->engine);
     finish(scaler, engines, done, std::move(owners), writes_host);
   });
 }
 
 void unscale_optimizer(scaler_handle& scaler, const shared_optimizer& optimizer, std::optional<float> max_norm) {
   optimizer->check_gradients(element_type::float32);  // others are unscaled into a shadow
-  scaler.engine->call([&] {
-    const engine_list engines{optimizer->engine.get()};
-    const auto unscaled =
-        scaler.native.unscale(optimizer->native, options_of(max_norm), dependencies_of(scaler, engines));
+  const engine_list engines = engines_of(scaler, {optimizer->engine.get()});
+  call(engines, [&] {
+    const auto unscaled = scaler.native.unscale(optimizer->native, options_of(max_norm), dependencies_of(engines));
     optimizer->last = unscaled.done();
     finish(scaler, engines, unscaled.done(), optimizer->memory(), true);
   });
@@ -111,37 +131,37 @@ void unscale_list(scaler_handle& scaler, const tensors_handle& gradients, const 
                   std::optional<float> max_norm) {
   out.check_float32(unscale_remedy);
   out.check_writable();
-  scaler.engine->call([&] {
-    const engine_list engines{&gradients.engine()};
+  const engine_list engines = engines_of(scaler, {&gradients.engine(), &out.engine()});
+  call(engines, [&] {
     const auto unscaled =
-        scaler.native.unscale(gradients.list(), out.list(), options_of(max_norm), dependencies_of(scaler, engines));
+        scaler.native.unscale(gradients.list(), out.list(), options_of(max_norm), dependencies_of(engines));
     finish(scaler, engines, unscaled.done(), owners_of({&gradients, &out}), out.has_host_memory());
   });
 }
 
 void scale_list(scaler_handle& scaler, const tensors_handle& loss, const tensors_handle& out) {
   out.check_writable();
-  scaler.engine->call([&] {
-    const engine_list engines{&loss.engine()};
-    const sycl::event done = scaler.native.scale(loss.list(), out.list(), dependencies_of(scaler, engines));
+  const engine_list engines = engines_of(scaler, {&loss.engine(), &out.engine()});
+  call(engines, [&] {
+    const sycl::event done = scaler.native.scale(loss.list(), out.list(), dependencies_of(engines));
     finish(scaler, engines, done, owners_of({&loss, &out}), out.has_host_memory());
   });
 }
 
 void accumulate(scaler_handle& scaler, const tensors_handle& gradients, const tensors_handle& sum) {
   sum.check_writable();
-  scaler.engine->call([&] {
-    const engine_list engines{&gradients.engine()};
-    const sycl::event done = scaler.native.accumulate(gradients.list(), sum.list(), dependencies_of(scaler, engines));
+  const engine_list engines = engines_of(scaler, {&gradients.engine(), &sum.engine()});
+  call(engines, [&] {
+    const sycl::event done = scaler.native.accumulate(gradients.list(), sum.list(), dependencies_of(engines));
     finish(scaler, engines, done, owners_of({&gradients, &sum}), sum.has_host_memory());
   });
 }
 
 void step_accumulated(scaler_handle& scaler, const shared_optimizer& optimizer, std::optional<float> max_norm) {
-  scaler.engine->call([&] {
-    const engine_list engines{optimizer->engine.get()};
+  const engine_list engines = engines_of(scaler, {optimizer->engine.get()});
+  call(engines, [&] {
     const sycl::event done =
-        scaler.native.step_accumulated(optimizer->native, options_of(max_norm), dependencies_of(scaler, engines));
+        scaler.native.step_accumulated(optimizer->native, options_of(max_norm), dependencies_of(engines));
     optimizer->last = done;
     std::vector<std::shared_ptr<void>> owners = optimizer->memory();
     owners.push_back(optimizer);
@@ -197,7 +217,8 @@ void bind_step(nb::class_<scaler_handle>& type) {
       .def(
           "prepare",
           [](scaler_handle& self, const shared_optimizer& optimizer) {
-            read(self, [&](loss_scaler& scaler) { scaler.prepare(optimizer->native.gradients()); });
+            call(engines_of(self, {optimizer->engine.get()}),
+                 [&] { self.native.prepare(optimizer->native.gradients()); });
           },
           nb::arg("optimizer"));
 }
