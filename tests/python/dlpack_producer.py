@@ -82,8 +82,11 @@ class ExchangeTable(ctypes.Structure):
     ]  # fmt: skip
 
 
-def exchange_type(major, stream=None):
-    """A type with a table of functions, as DLPack 1.3 describes it. The table tells `stream` as the current stream."""
+def exchange_type(major, stream=None, tell=None):
+    """A type with a table of functions, as DLPack 1.3 describes it. The table tells `stream` as the current stream.
+
+    :param tell: the function that tells the stream; default: one that succeeds
+    """
 
     def from_object(producer, out):
         producer.calls += 1
@@ -95,7 +98,7 @@ def exchange_type(major, stream=None):
         out[0] = stream
         return 0
 
-    functions = EXCHANGE(from_object), WORK_STREAM(current_work_stream)
+    functions = EXCHANGE(from_object), tell or WORK_STREAM(current_work_stream)
     table = ExchangeTable(major, 3, None, None, functions[0], None, None, functions[1])
     capsule = new_capsule(ctypes.addressof(table), b"dlpack_exchange_api", None)
     fields = {"__dlpack_c_exchange_api__": capsule, "kept": (functions, table), "calls": 0}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of dpnp, in memory of a SYCL device. The package dpnp is the real one, on the same SYCL runtime."""
 
+import contextlib
 import gc
 import subprocess
 import sys
@@ -117,7 +118,7 @@ def test_memory_of_another_context_is_refused_where_the_driver_can_tell(on_queue
         assert found.amax == 1
 
 
-ANOTHER_QUEUE = r"\[[01]\]: the array belongs to another queue than the engine's, .*syclamp.Engine\(queue=array.sycl_queue\)"
+ANOTHER_QUEUE = r"\[[01]\]: the array belongs to another queue than the engine's, .*syclamp.Engine\(queue=syclamp.Array\(array\).sycl_queue\)"
 
 
 def test_arrays_of_another_queue_are_refused(queue, on_queue):
@@ -228,13 +229,15 @@ def test_operations_of_a_scaler_with_another_engine(queue, engine):
     assert (dpnp.asnumpy(half) == 3).all()
 
 
-def test_host_memory_of_another_context_is_complete_when_a_step_returns(engine):
+@pytest.mark.parametrize("waits", [contextlib.nullcontext, syclamp.Engine.deferred], ids=["each step", "a deferral"])
+def test_host_memory_of_another_context_is_complete_when_a_step_returns(engine, waits):
     other = syclamp.Engine(queue=queue_of_another_context("in_order"))
     weights, gradients = (numpy.ones(1 << 24, numpy.float32) for _ in range(2))
     optimizer, scaler = syclamp.SGD(weights, gradients, lr=0.5, engine=other), syclamp.LossScaler(engine=engine)
     for step in range(1, 7):
         gradients[...] = scaler.begin_step()
-        scaler.step(optimizer)
+        with waits(engine):
+            scaler.step(optimizer)
         assert weights[-1] == 1 - 0.5 * step
         scaler.update()
 
@@ -248,8 +251,19 @@ def test_the_table_of_dlpack_tells_the_queue(queue, on_queue, told):
     if told == "another queue":
         with pytest.raises(ValueError, match=ANOTHER_QUEUE):
             syclamp.inspect(values, engine=on_queue)
+        own = syclamp.Engine(queue=syclamp.Array(values).sycl_queue)  # as the message says
+        assert syclamp.inspect(values, engine=own).amax == 1
     else:
         assert syclamp.inspect(values, engine=on_queue).amax == 1
+
+
+def test_an_imported_array_tells_its_queue(queue, on_queue):
+    """As a capsule, which any library may use and rename. The engine on the queue is found by every capsule of it."""
+    imported = syclamp.Array(dpnp.ones(3, dtype=dpnp.float32, sycl_queue=queue))
+    assert syclamp.Array(numpy.ones(3, numpy.float32)).sycl_queue is None
+    assert on_queue.native.serves(imported.sycl_queue) and not on_queue.native.serves(dpctl.SyclQueue("cpu"))
+    assert dpctl.SyclQueue(imported.sycl_queue) == queue
+    assert syclamp.tensors(imported).engine is syclamp.tensors(syclamp.Array(imported)).engine
 
 
 def test_numpy_and_dpnp_in_one_list(queue, on_queue):

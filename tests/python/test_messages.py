@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages for wrong arguments name the argument, its value and what is needed."""
 
+import ctypes
 import math
+import subprocess
 import types
 
 import numpy
 import pytest
+from dlpack_producer import WORK_STREAM, exchange_type
 
 import syclamp
 
@@ -128,3 +131,24 @@ def test_errors_of_array_libraries_name_the_argument():
     assert str(caught.value) == "arrays[1]: pass a dense array that has memory; the array's library says: no strides"
     with pytest.raises(KeyboardInterrupt):
         syclamp.inspect(Unreadable(KeyboardInterrupt()))
+
+
+def test_errors_about_the_queue_name_the_argument(tmp_path):
+    """A function in C tells the queue, because ctypes prints the exceptions of Python's functions."""
+    (tmp_path / "queue.c").write_text("""
+extern struct object* PyExc_RuntimeError;
+void PyErr_SetString(struct object* type, const char* text);
+int tell_queue(int device_type, int device, void** queue) {
+  PyErr_SetString(PyExc_RuntimeError, "no stream on this device");
+  return -1;
+}
+""")
+    library = tmp_path / "libqueue.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "queue.c"], check=True)
+    tell = WORK_STREAM(("tell_queue", ctypes.PyDLL(str(library))))
+    values = exchange_type(1, tell=tell)(ones(), device_type=14)  # USM memory
+    with pytest.raises(syclamp.InvalidArgumentError) as caught:
+        syclamp.inspect([ones(), values])
+    assert str(caught.value) == (
+        "arrays[1]: pass an array of a device for which its library has a queue; the array's library says: no stream on this device"
+    )

@@ -16,6 +16,7 @@
 #include "dlpack_arrays.hpp"
 #include "interface_arrays.hpp"
 #include "module.hpp"
+#include "queues.hpp"
 
 namespace nb = nanobind;
 
@@ -70,8 +71,9 @@ void check_memory(const engine_handle& engine, const imported_array& array, cons
         argument, queue.get_device().get_info<sycl::info::device::name>()));
   if (array.queue && !engine.serves(*array.queue))
     throw invalid_argument(fmt::format(
-        "{}: the array belongs to another queue than the engine's, so nothing would order their commands; make the "
-        "engine with syclamp.Engine(queue=array.sycl_queue)",
+        "{}: the array belongs to another queue than the engine's, so nothing would order their commands; use arrays "
+        "of one queue, and make the engine with that queue, for example "
+        "syclamp.Engine(queue=syclamp.Array(array).sycl_queue)",
         argument));
   if (!array.is_host && sycl::get_pointer_type(array.address, queue.get_context()) == sycl::usm::alloc::unknown)
     throw invalid_argument(fmt::format(
@@ -110,10 +112,7 @@ void register_arrays(nb::module_& module) {
       .def_ro("is_read_only", &imported_array::is_read_only)
       .def_ro("is_host", &imported_array::is_host)
       .def_prop_ro("sycl_queue",
-                   [](const imported_array& array) {
-                     return array.queue_object ? nb::borrow(static_cast<PyObject*>(array.queue_object.get()))
-                                               : nb::none();
-                   })
+                   [](const imported_array& array) { return array.queue ? capsule_of(*array.queue) : nb::none(); })
       .def_prop_ro("address",
                    [](const imported_array& array) { return reinterpret_cast<std::uintptr_t>(array.address); });
 }

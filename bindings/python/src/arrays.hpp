@@ -28,8 +28,7 @@ struct imported_array {
   bool is_host = false;  ///< memory of `malloc`, not of SYCL
   std::vector<std::int64_t> shape = {};
   std::shared_ptr<void> owner = {};
-  std::optional<sycl::queue> queue = {};    ///< of device memory: the queue of its library, if the library tells it
-  std::shared_ptr<void> queue_object = {};  ///< the Python object of the queue, or null
+  std::optional<sycl::queue> queue = {};  ///< of device memory: the queue of its library, if the library tells it
 
   element_pointer pointer() const;
   array_view view() const { return {address, count, type}; }

@@ -118,15 +118,19 @@ std::optional<sycl::queue> current_queue(const dlpack::exchange_api& table, dlpa
 }
 
 /// Throws the error of an array library again, with the name of the argument and without the library's stack.
-[[noreturn]] void throw_named(nb::python_error& problem, const std::string& argument) {
+/// \param remedy  what the caller can do
+[[noreturn]] void throw_named(nb::python_error& problem, const std::string& argument, const char* remedy) {
   if (!problem.matches(PyExc_Exception)) {  // such as KeyboardInterrupt
     problem.restore();
     nb::raise_python_error();
   }
   const auto text = nb::cast<std::string>(nb::str(problem.value()));
-  throw invalid_argument(fmt::format("{}: pass a dense array that has memory; the array's library says: {}", argument,
-                                     text.substr(0, text.find('\n'))));
+  throw invalid_argument(
+      fmt::format("{}: {}; the array's library says: {}", argument, remedy, text.substr(0, text.find('\n'))));
 }
+
+constexpr const char* memory_remedy = "pass a dense array that has memory";
+constexpr const char* queue_remedy = "pass an array of a device for which its library has a queue";
 
 }  // namespace
 
@@ -137,10 +141,14 @@ std::optional<imported_array> from_exchange_table(nb::handle object, const std::
   dlpack::managed_tensor_versioned* managed = nullptr;
   if (table->managed_tensor_from_object(object.ptr(), &managed) != 0) {
     nb::python_error problem;
-    throw_named(problem, argument);
+    throw_named(problem, argument, memory_remedy);
   }
   imported_array array = from_versioned(managed, argument, wanted);
-  if (!array.is_host) array.queue = current_queue(*table, managed->tensor.device);
+  try {
+    if (!array.is_host) array.queue = current_queue(*table, managed->tensor.device);
+  } catch (nb::python_error& problem) {
+    throw_named(problem, argument, queue_remedy);
+  }
   return array;
 }
 
@@ -151,7 +159,7 @@ std::optional<imported_array> from_dlpack(nb::handle object, const std::string& 
   try {
     capsule = object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(dlpack::supported_major, 0));
   } catch (nb::python_error& problem) {
-    if (!problem.matches(PyExc_TypeError)) throw_named(problem, argument);
+    if (!problem.matches(PyExc_TypeError)) throw_named(problem, argument, memory_remedy);
     capsule = object.attr("__dlpack__")();  // a library older than DLPack 1.0 does not know the argument
   }
   // A used capsule gets another name, so that its destructor leaves the tensor to its new owner.

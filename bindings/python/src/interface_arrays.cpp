@@ -113,9 +113,7 @@ imported_array from_interface(nb::handle object, const nb::dict& interface, bool
   array.is_host = !is_usm;
   array.owner = keep(object);
   if (!is_usm || !interface.contains("syclobj")) return array;
-  const nb::object queue = interface["syclobj"];  // or a context, which orders nothing
-  array.queue = find_queue(queue);
-  if (array.queue) array.queue_object = keep(queue);
+  array.queue = find_queue(nb::object(interface["syclobj"]));  // or a context, which orders nothing
   return array;
 }
 

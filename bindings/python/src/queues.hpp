@@ -13,4 +13,7 @@ namespace syclamp::python {
 /// as `sycl_queue`. Nothing for other objects, such as a dpctl.SyclContext.
 std::optional<sycl::queue> find_queue(nanobind::handle object);
 
+/// A new capsule "SyclQueueRef" with a copy of a queue, for `find_queue`, dpctl.SyclQueue and the like.
+nanobind::object capsule_of(const sycl::queue& queue);
+
 }  // namespace syclamp::python

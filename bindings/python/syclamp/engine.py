@@ -4,7 +4,6 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from . import _core
@@ -160,10 +159,15 @@ def set_default_engine(engine: Engine) -> None:
     _default = chosen_engine(engine)
 
 
-@lru_cache(maxsize=8)
+_engines_on_queues: tuple[Engine, ...] = ()  # the last used one first
+
+
 def _engine_on(queue: Any) -> Engine:
-    """An engine on a queue, the same one for every call with the same queue."""
-    return Engine(queue=queue)
+    """An engine on a queue, the same one for every call with the same queue. A queue may have several Python objects."""
+    global _engines_on_queues
+    known = next((engine for engine in _engines_on_queues if engine.native.serves(queue)), None) or Engine(queue=queue)
+    _engines_on_queues = (known, *(engine for engine in _engines_on_queues if engine is not known))[:8]
+    return known
 
 
 def engine_for(arrays: Iterable[Any], usual: Engine | None = None) -> Engine:
