@@ -5,6 +5,7 @@ import contextlib
 import gc
 import subprocess
 import sys
+import weakref
 
 import numpy
 import pytest
@@ -240,6 +241,41 @@ def test_host_memory_of_another_context_is_complete_when_a_step_returns(engine, 
             scaler.step(optimizer)
         assert weights[-1] == 1 - 0.5 * step
         scaler.update()
+
+
+def two_queues():
+    """Two queues in one context whose commands run at the same time, if the device has two parts."""
+    device = dpctl.SyclDevice("cpu")
+    parts = device.create_sub_devices(partition=[1, 1]) if device.max_compute_units > 1 else [device, device]
+    context = dpctl.SyclContext(parts if parts[0] != parts[1] else parts[:1])
+    return (dpctl.SyclQueue(context, part, property=["in_order"]) for part in parts)
+
+
+class Watched(numpy.ndarray):
+    """An array to which weak references are possible."""
+
+
+def test_a_joint_step_keeps_the_arrays_of_every_engine():
+    """The small optimizer, whose event is that of the step, is done long before the large one."""
+    first, second = (syclamp.Engine(queue=queue) for queue in two_queues())
+    few, weights = numpy.zeros(4, numpy.float32), numpy.zeros(1 << 24, numpy.float32)
+    gradients, later = numpy.full(1 << 24, 2, numpy.float32).view(Watched), numpy.zeros(1 << 24, numpy.float32)
+    large, small = syclamp.SGD(weights, gradients, lr=1.0, engine=first), syclamp.SGD(few, few + 2, lr=1.0, engine=second)
+    prepared = [syclamp.tensors(numpy.zeros(4, numpy.float32), engine=engine) for engine in (first, second)]
+    seen = []
+    weakref.finalize(gradients, lambda: seen.append(weights[-1]))
+    scaler = syclamp.LossScaler(syclamp.Policy(init_scale=1.0), engine=first)
+    scaler.begin_step()
+    syclamp.scale(prepared[0], 1.0), syclamp.scale(prepared[1], 1.0)  # compiles the kernels
+    with first.deferred(), second.deferred():
+        scaler.step([large, small])
+        large.set_gradients([later])
+        del gradients
+        while few[0] == 0:
+            pass
+        for each in prepared * 50:  # each operation looks which of those before are complete
+            syclamp.scale(each, 1.0)
+    assert seen == [-2]
 
 
 @pytest.mark.parametrize("told", ["its queue", "another queue", "none"])

@@ -155,22 +155,6 @@ def test_a_wait_keeps_arrays_of_another_engine(engine, other):
         assert seen == [2]
 
 
-def test_a_joint_step_keeps_the_arrays_of_every_engine(engine, other):
-    """The small optimizer, which is the last one, is done long before the large one."""
-    memory, few = numpy.zeros(MANY, numpy.float32), numpy.zeros(4, numpy.float32)
-    weights, gradients = memory.view(Watched), numpy.full(MANY, 2, numpy.float32)
-    large, small = syclamp.SGD(weights, gradients, lr=1.0, engine=other), syclamp.SGD(few, few + 2, lr=1.0)
-    seen = []
-    finalizer = weakref.finalize(weights, lambda: seen.append(memory[-1]))
-    scaler = make_scaler()
-    with engine.deferred():
-        scaler.step([large, small])
-        del weights, gradients, large
-        while finalizer.alive:  # ends as soon as the engine notices that the step is complete
-            syclamp.scale(few, 1.0)
-    assert seen == [-2]
-
-
 def test_the_deleter_is_called_once_after_the_last_use():
     producer = Handmade(numpy.ones(3, numpy.float32))
     imported = syclamp.Array(producer)

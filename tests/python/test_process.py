@@ -76,6 +76,34 @@ def test_the_same_sycl_runtime_may_be_loaded_before():
     assert output(f"import ctypes; ctypes.CDLL({library!r})\nimport syclamp; print('ok')") == "ok"
 
 
+def test_threads_that_share_two_engines_do_not_block_each_other():
+    """Each thread has its scaler on one engine and its optimizer on the other one, so that both lock both engines."""
+    script = """
+import array, signal, threading, syclamp
+engines = syclamp.Engine("cpu"), syclamp.Engine("cpu")
+all_weights = [array.array("f", [0]) for _ in engines]
+optimizers = [syclamp.SGD(weights, array.array("f", [1]), lr=1.0, engine=engine) for weights, engine in zip(all_weights, engines)]
+scalers = [syclamp.LossScaler(syclamp.Policy(init_scale=1.0, mode="fixed"), engine=engine) for engine in reversed(engines)]
+for scaler, optimizer in zip(scalers, optimizers):
+    scaler.begin_step()
+    scaler.step(optimizer)
+    scaler.update()
+
+def train(scaler, optimizer):
+    for _ in range(2000):
+        scaler.begin_step()
+        scaler.step(optimizer)
+        scaler.update()
+
+threads = [threading.Thread(target=train, args=pair) for pair in zip(scalers, optimizers)]
+signal.alarm(30)  # ends a process whose threads wait for each other
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(*(weights[0] for weights in all_weights))
+"""
+    assert output(script) == "-2001.0 -2001.0"
+
+
 def test_use_after_a_fork_is_an_error():
     script = """
 import array, os, syclamp
