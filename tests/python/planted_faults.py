@@ -76,7 +76,7 @@ FAULTS = {
               PROCESS + "other_threads_run_while_a_call_waits", sources=("engine.cpp", "tensors.cpp")),
         Fault("GIL not released by a wait", "src/engine.hpp", "const nanobind::gil_scoped_release others_run;", "",
               DPNP + "a_wait_releases_the_gil", sources=("engine.cpp",)),
-        Fault("queue of an array ignored", "src/interface_arrays.cpp", "array.queue = find_queue(queue);", "",
+        Fault("queue of an array ignored", "src/interface_arrays.cpp", 'array.queue = find_queue(nb::object(interface["syclobj"]));', "",
               DPNP + "arrays_of_another_queue_are_refused"),
         Fault("queue of a table of DLPack ignored", "src/dlpack_arrays.cpp",
               "if (!array.is_host) array.queue = current_queue(*table, managed->tensor.device);", "",
