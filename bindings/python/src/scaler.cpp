@@ -79,14 +79,12 @@ std::vector<sycl::event> dependencies_of(const engine_list& engines) {
 /// What the queue of an engine has been given so far, as an event.
 sycl::event present_work(const engine_handle& engine) { return engine.native().queue().ext_oneapi_submit_barrier(); }
 
-/// Ends an operation. `done` is of one queue, so memory is also kept until the other queues are done.
+/// Ends an operation. `done` is of one queue, so the scaler's engine also waits for what the others have been given.
 void finish(const scaler_handle& scaler, const engine_list& engines, const sycl::event& done,
             std::vector<std::shared_ptr<void>> owners, bool writes_host) {
   for (engine_handle* engine : engines) {
     if (engines.size() > 1) scaler.engine->keep_until(present_work(*engine));
-    if (engine == scaler.engine.get()) continue;
-    engine->order_caller();
-    if (writes_host && !scaler.engine->is_deferred()) engine->native().wait();
+    if (engine != scaler.engine.get()) engine->order_caller();
   }
   scaler.engine->finish(done, std::move(owners), writes_host);
 }
