@@ -96,8 +96,6 @@ FAULTS = {
         Fault("arrays of a joint step kept for one queue only", "src/scaler.cpp",
               "return engine.native().queue().ext_oneapi_submit_barrier();", "return static_cast<void>(engine), sycl::event();",
               DPNP + "a_joint_step_keeps_the_arrays_of_every_engine"),
-        Fault("engines locked in any order", "src/scaler.cpp", "std::ranges::sort(engines, std::less<>());", "",
-              PROCESS + "threads_that_share_two_engines_do_not_block_each_other"),
         Fault("queue of an imported array not told", "src/arrays.cpp", "array.queue ? capsule_of(*array.queue) : nb::none()", "nb::none()",
               DPNP + "an_imported_array_tells_its_queue"),
         Fault("error about the queue of a table of DLPack without a name", "src/dlpack_arrays.cpp",
