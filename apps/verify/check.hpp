@@ -67,6 +67,7 @@ std::vector<check> inspection_checks(const engine& engine, const settings& setti
 std::vector<check> optimizer_checks(const engine& engine, const settings& settings);
 std::vector<check> scaler_checks(const engine& engine, const settings& settings);
 std::vector<check> decision_checks(const engine& engine, const settings& settings);
+std::vector<check> stop_checks(const engine& engine, const settings& settings);
 std::vector<check> matrix_checks(const engine& engine, const settings& settings);
 std::vector<check> layer_checks(const engine& engine, const settings& settings);
 

@@ -32,7 +32,7 @@ std::vector<check> arithmetic_checks(const engine& engine) {
 std::vector<check> profile_checks(const engine& engine, const settings& settings) {
   std::vector<check> all;
   for (const auto subject : {gradient_checks, inspection_checks, optimizer_checks, scaler_checks, decision_checks,
-                             matrix_checks, layer_checks})
+                             stop_checks, matrix_checks, layer_checks})
     append(all, subject(engine, settings));
   for (check& check : all) check.name += fmt::format(", profile {}", engine.profile_name());
   return all;

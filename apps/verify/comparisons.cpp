@@ -161,4 +161,9 @@ std::string in_part(const std::string& part, const std::string& difference) {
   return difference.empty() ? "" : fmt::format("{}: {}", part, difference);
 }
 
+std::string first_difference(const std::vector<std::string>& differences) {
+  const auto found = std::ranges::find_if_not(differences, &std::string::empty);
+  return found == differences.end() ? "" : *found;
+}
+
 }  // namespace syclamp::verify

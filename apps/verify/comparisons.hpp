@@ -53,4 +53,7 @@ std::string compare_records(const step_record& replayed, const step_record& dire
 /// What compare_values found about a part of a result, such as "weights"; empty if it found nothing.
 std::string in_part(const std::string& part, const std::string& difference);
 
+/// The first text that is not empty.
+std::string first_difference(const std::vector<std::string>& differences);
+
 }  // namespace syclamp::verify

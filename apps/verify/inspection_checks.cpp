@@ -166,7 +166,8 @@ std::string special_cast_difference(const engine& engine) {
   return difference;
 }
 
-/// Tensors whose numbers differ in size, so that each needs a scale of its own. Their scales follow two steps.
+/// Quantizes tensors whose largest values differ, so that their scales differ as well. Checks the scales over two
+/// steps.
 template <typename Format>
 std::string fake_quantization_difference(const engine& engine, const settings& settings, float limit) {
   using bits = typename Format::bits;

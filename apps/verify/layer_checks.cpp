@@ -81,13 +81,6 @@ class guarded_matrix {
   guarded_tensor<Format> memory_;
 };
 
-/// The first difference of several results, with the name of the result.
-std::string first_difference(const std::vector<std::pair<const char*, std::string>>& results) {
-  for (const auto& [name, difference] : results)
-    if (!difference.empty()) return in_part(name, difference);
-  return {};
-}
-
 template <typename Format>
 std::string activation_difference(const engine& engine, const layer_shape& shape, layout placed) {
   for (const matrix::activation kind : matrix::activations) {
@@ -101,8 +94,8 @@ std::string activation_difference(const engine& engine, const layer_shape& shape
     for (std::size_t i = 0; i < at.size(); ++i) at[i] += added[i % shape.columns];
     const auto name = to_string(kind);
     const std::string difference =
-        first_difference({{"y", y.difference(reference::activation_results(name, at))},
-                          {"dx", dx.difference(reference::activation_gradients(name, at, dy.read().values))}});
+        first_difference({in_part("y", y.difference(reference::activation_results(name, at))),
+                          in_part("dx", dx.difference(reference::activation_gradients(name, at, dy.read().values)))});
     if (!difference.empty()) return fmt::format("{}, {}", name, difference);
   }
   return {};
@@ -132,10 +125,9 @@ std::string layer_norm_difference(const engine& engine, const layer_shape& shape
                           dshift.first_row());
   const auto expected = reference::layer_norm_with_gradients(x.read(), scale.read().values, shift.read().values,
                                                              dy.read(), static_cast<double>(epsilon));
-  return first_difference({{"y", y.difference(expected.y)},
-                           {"dx", dx.difference(expected.dx)},
-                           {"dscale", dscale.difference(expected.dscale)},
-                           {"dshift", dshift.difference(expected.dshift)}});
+  return first_difference({in_part("y", y.difference(expected.y)), in_part("dx", dx.difference(expected.dx)),
+                           in_part("dscale", dscale.difference(expected.dscale)),
+                           in_part("dshift", dshift.difference(expected.dshift))});
 }
 
 constexpr float loss_scale = 1024.0f;
@@ -161,7 +153,8 @@ std::string cross_entropy_difference(const engine& engine, const layer_shape& sh
   const device_loss loss(engine, shape.rows);
   nn::softmax_cross_entropy(engine, logits.view(), device_labels.data(), loss.view(), gradient.view(), loss_scale);
   const auto expected = reference::cross_entropy_with_gradient(logits.read(), labels, static_cast<double>(loss_scale));
-  return first_difference({{"loss", loss.difference(expected)}, {"gradient", gradient.difference(expected.gradient)}});
+  return first_difference(
+      {in_part("loss", loss.difference(expected)), in_part("gradient", gradient.difference(expected.gradient))});
 }
 
 template <typename Format>
@@ -172,7 +165,8 @@ std::string squared_error_difference(const engine& engine, const layer_shape& sh
   nn::mean_squared_error(engine, y.view(), target.view(), loss.view(), gradient.view(), loss_scale);
   const auto expected =
       reference::squared_error_with_gradient(y.read(), target.read(), static_cast<double>(loss_scale));
-  return first_difference({{"loss", loss.difference(expected)}, {"gradient", gradient.difference(expected.gradient)}});
+  return first_difference(
+      {in_part("loss", loss.difference(expected)), in_part("gradient", gradient.difference(expected.gradient))});
 }
 
 /// Calls `difference(Format, shape, layout)` for every type, shape and layout. Keeps the first difference of each type.

@@ -2,7 +2,7 @@
 // Which blocks the compiler has for the target of this pass. An ahead-of-time build compiles every kernel for every
 // target, and a compiler refuses blocks that its target does not have. Only this file may name targets.
 //
-//   host                     all shapes: joint_matrix is a placeholder there
+//   host                     all shapes: host code with joint_matrix compiles, but is never called
 //   SPIR-V                   all shapes: the device's driver compiles them, and may refuse
 //   NVIDIA                   16 × 16 × 16: FP16 on all targets of DPC++, BF16 from sm_80 on
 //   AMD                      none. DPC++ 2026.2 has blocks for gfx90a only, and they are wrong for our kernels

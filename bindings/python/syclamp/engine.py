@@ -133,7 +133,7 @@ _default: Engine | None = None
 def default_engine() -> Engine:
     """The engine that functions use if none is given. It is made at the first call.
 
-    Arrays with a SYCL queue of their own, such as those of dpnp, use an engine on that queue instead.
+    Operations on arrays that have a SYCL queue, such as those of dpnp, use an engine on that queue instead.
 
     >>> import syclamp
     >>> syclamp.default_engine() is syclamp.default_engine()

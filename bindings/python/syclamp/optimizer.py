@@ -81,7 +81,7 @@ class Optimizer:
     [0.5, 0.875]
 
     :param weights: arrays of weights, by name or in order; or a sequence of groups, which are dictionaries with the keys
-        `weights`, `gradients`, `masters`, `names` and settings of their own
+        `weights`, `gradients`, `masters`, `names` and the settings that differ from group to group
     :param gradients: one FP16, BF16 or FP32 array per array of weights; a dictionary is paired with weights by its keys
     :param masters: FP32 arrays for master weights, paired like gradients; default: the library allocates them
     :param engine: default: an engine on the queue of the arrays if they have one, else `default_engine()`
