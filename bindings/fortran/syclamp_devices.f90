@@ -69,8 +69,7 @@ contains
     end if
     made = c_null_ptr
     status = syclamp_engine_create(options, made)
-    if (status == syclamp_ok) call self%own(made)
-    call finish(status, stat, errmsg)
+    call finish_creation(self, made, status, stat, errmsg)
   end subroutine
 
   ! Waits until all submitted work is complete.

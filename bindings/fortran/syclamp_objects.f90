@@ -6,7 +6,8 @@ module syclamp_objects
   use syclamp_device_calls
   implicit none
   private
-  public :: object, finish, last_error, to_c, take_text, fortran_text, address_of, handles_of, syclamp_live_count
+  public :: object, finish, finish_creation, group_or, last_error, to_c, take_text, fortran_text, address_of, handles_of
+  public :: syclamp_live_count
 
   ! The base of engine, tensor_list and so on. It owns one handle of the library.
   !
@@ -102,6 +103,25 @@ contains
     if (present(errmsg)) errmsg = message
     if (.not. present(stat)) error stop message
   end subroutine
+
+  ! Ends a call that creates an object: `target` takes the new handle over, or the error is reported.
+  subroutine finish_creation(target, made, status, stat, errmsg)
+    class(object), intent(inout) :: target
+    type(c_ptr), intent(in) :: made
+    integer(c_int32_t), intent(in) :: status
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    if (status == syclamp_ok) call target%own(made)
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  ! The group that the caller has chosen, or the default.
+  integer(c_int32_t) function group_or(default, group)
+    integer(c_int32_t), intent(in) :: default
+    integer(c_int32_t), intent(in), optional :: group
+    group_or = default
+    if (present(group)) group_or = group
+  end function
 
   ! The message of the last call that failed on this thread.
   function last_error() result(message)

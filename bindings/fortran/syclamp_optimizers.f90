@@ -96,8 +96,7 @@ contains
     made = c_null_ptr
     status = syclamp_optimizer_create(owner%handle(), described, size(parameters, kind=c_size_t), settings, &
       size(settings, kind=c_size_t), stored, made)
-    if (status == syclamp_ok) call self%own(made)
-    call finish(status, stat, errmsg)
+    call finish_creation(self, made, status, stat, errmsg)
   end subroutine
 
   ! The list of gradients.
@@ -110,8 +109,7 @@ contains
     type(c_ptr) :: made
     made = c_null_ptr
     status = syclamp_optimizer_gradients(self%handle(), made)
-    if (status == syclamp_ok) call list%own(made)
-    call finish(status, stat, errmsg)
+    call finish_creation(list, made, status, stat, errmsg)
   end subroutine
 
   ! Applies gradients that were never scaled. For scaled gradients, call `step` of a loss_scaler.
@@ -137,10 +135,7 @@ contains
     integer(c_int32_t), intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: chosen
-    chosen = all_groups
-    if (present(group)) chosen = group
-    call finish(syclamp_optimizer_set_lr(self%handle(), chosen, lr), stat, errmsg)
+    call finish(syclamp_optimizer_set_lr(self%handle(), group_or(all_groups, group), lr), stat, errmsg)
   end subroutine
 
   ! The learning rate of a group (default 0), before the schedule.
@@ -149,11 +144,8 @@ contains
     integer(c_int32_t), intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: chosen
-    chosen = 0
-    if (present(group)) chosen = group
     lr = 0
-    call finish(syclamp_optimizer_get_lr(self%handle(), chosen, lr), stat, errmsg)
+    call finish(syclamp_optimizer_get_lr(self%handle(), group_or(0, group), lr), stat, errmsg)
   end function
 
   ! Replaces all settings of a group (default 0). The moments do not change.
@@ -163,10 +155,7 @@ contains
     integer(c_int32_t), intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: chosen
-    chosen = 0
-    if (present(group)) chosen = group
-    call finish(syclamp_optimizer_set_settings(self%handle(), chosen, settings), stat, errmsg)
+    call finish(syclamp_optimizer_set_settings(self%handle(), group_or(0, group), settings), stat, errmsg)
   end subroutine
 
   ! The settings of a group (default 0). After an error struct_size is 0, so no call accepts them.
@@ -211,11 +200,8 @@ contains
     integer(c_int32_t), intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: chosen
-    chosen = 0
-    if (present(group)) chosen = group
     progress%struct_size = c_sizeof(progress)
-    call finish(syclamp_optimizer_get_progress(self%handle(), chosen, progress), stat, errmsg)
+    call finish(syclamp_optimizer_get_progress(self%handle(), group_or(0, group), progress), stat, errmsg)
   end function
 
   ! The number of applied steps of a group (default 0). Waits.
@@ -224,11 +210,8 @@ contains
     integer(c_int32_t), intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: chosen
-    chosen = 0
-    if (present(group)) chosen = group
     steps = 0
-    call finish(syclamp_optimizer_steps(self%handle(), chosen, steps), stat, errmsg)
+    call finish(syclamp_optimizer_steps(self%handle(), group_or(0, group), steps), stat, errmsg)
   end function
 
   ! Copies the FP32 weights of tensor number `index`, from 1, to an array of the same size. Waits.

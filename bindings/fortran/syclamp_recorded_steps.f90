@@ -53,8 +53,7 @@ contains
     if (present(mode)) chosen = mode
     made = c_null_ptr
     status = syclamp_recorded_step_create(owner%handle(), c_funloc(calls), argument, chosen, made)
-    if (status == syclamp_ok) call self%own(made)
-    call finish(status, stat, errmsg)
+    call finish_creation(self, made, status, stat, errmsg)
   end subroutine
 
   ! Submits the step. Does not wait.
@@ -92,8 +91,7 @@ contains
     if (present(window)) options%window = window
     made = c_null_ptr
     status = syclamp_spike_guard_create(owner%handle(), options, made)
-    if (status == syclamp_ok) call self%own(made)
-    call finish(status, stat, errmsg)
+    call finish_creation(self, made, status, stat, errmsg)
   end subroutine
 
   ! Checks a number in device memory, for example the loss. After a spike, the scaler skips its next step.

@@ -72,8 +72,7 @@ contains
     end if
     made = c_null_ptr
     status = syclamp_scaler_create(owner%handle(), policy_address, given, made)
-    if (status == syclamp_ok) call self%own(made)
-    call finish(status, stat, errmsg)
+    call finish_creation(self, made, status, stat, errmsg)
   end subroutine
 
   ! Begins a step. device_scale: the address of the scale in device memory.
@@ -254,11 +253,8 @@ contains
     integer(c_int32_t), intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: chosen
-    chosen = 0
-    if (present(group)) chosen = group
     present_scale = 0
-    call finish(syclamp_scaler_get_scale(self%handle(), chosen, present_scale), stat, errmsg)
+    call finish(syclamp_scaler_get_scale(self%handle(), group_or(0, group), present_scale), stat, errmsg)
   end function
 
   ! The record of the last update. group: with several scales, the group of the scale (default 0). Waits.
@@ -268,11 +264,8 @@ contains
     integer(c_int32_t), intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: chosen
-    chosen = 0
-    if (present(group)) chosen = group
     record%struct_size = c_sizeof(record)
-    call finish(syclamp_scaler_outcome(self%handle(), chosen, record), stat, errmsg)
+    call finish(syclamp_scaler_outcome(self%handle(), group_or(0, group), record), stat, errmsg)
   end subroutine
 
   ! The records of the ledger, oldest first. With several scales, one record per step and scale. Does not wait.

@@ -84,8 +84,7 @@ contains
     end do
     made = c_null_ptr
     status = syclamp_tensor_list_create(owner%handle(), described, size(tensors, kind=c_size_t), made)
-    if (status == syclamp_ok) call self%own(made)
-    call finish(status, stat, errmsg)
+    call finish_creation(self, made, status, stat, errmsg)
   end subroutine
 
   ! The sizes of a list.
@@ -119,8 +118,7 @@ contains
     if (present(level)) detail = level
     made = c_null_ptr
     status = syclamp_inspector_create(list%handle(), detail, made)
-    if (status == syclamp_ok) call self%own(made)
-    call finish(status, stat, errmsg)
+    call finish_creation(self, made, status, stat, errmsg)
   end subroutine
 
   ! Submits an inspection of gradients that were scaled by `scale` (default 1).
@@ -186,12 +184,9 @@ contains
     integer(c_int32_t), intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: chosen
-    chosen = 0
-    if (present(group)) chosen = group
     norm = 0
     coefficient = 0
-    call finish(syclamp_clip_result(self%handle(), chosen, norm, coefficient), stat, errmsg)
+    call finish(syclamp_clip_result(self%handle(), group_or(0, group), norm, coefficient), stat, errmsg)
   end subroutine
 
   ! The list of unscaled gradients, to read them or to inspect them.
@@ -204,8 +199,7 @@ contains
     type(c_ptr) :: made
     made = c_null_ptr
     status = syclamp_unscaled_list(self%handle(), made)
-    if (status == syclamp_ok) call list%own(made)
-    call finish(status, stat, errmsg)
+    call finish_creation(list, made, status, stat, errmsg)
   end subroutine
 
   ! Declares that gradients were never scaled, or have been unscaled.
@@ -218,8 +212,7 @@ contains
     type(c_ptr) :: made
     made = c_null_ptr
     status = syclamp_unscaled_create(list%handle(), made)
-    if (status == syclamp_ok) call self%own(made)
-    call finish(status, stat, errmsg)
+    call finish_creation(self, made, status, stat, errmsg)
   end subroutine
 
   ! to = from / scale, in FP32.
